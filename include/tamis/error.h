@@ -1,0 +1,31 @@
+// The one exception type of tamis: a code a program can act on and a sentence a person can.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <tamis/export.h>
+
+namespace tamis {
+
+enum class Code : int {
+  usage = 1,      ///< the call itself is wrong: an option, a size, a null pointer
+  input = 2,      ///< a file or a tensor is not what it must be
+  io = 3,         ///< the system refused or failed: permission, disk full, a file that shrank
+  cancelled = 4,  ///< a progress callback asked to stop
+  internal = 5,   ///< a defect of tamis or exhausted memory
+};
+
+/// Every failure of the library. `what()` is one sentence that names the file, tensor or option
+/// at fault and says what would be right. The library never prints, aborts or exits.
+class TAMIS_API Error : public std::runtime_error {
+ public:
+  Error(Code code, const std::string& sentence);
+  ~Error() override;
+  [[nodiscard]] Code code() const noexcept { return code_; }
+
+ private:
+  Code code_;
+};
+
+}  // namespace tamis

@@ -1,0 +1,79 @@
+// Keys and values in pages of 128 tokens: how every engine of tamis reads them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tamis/dtype.h>
+#include <tamis/export.h>
+#include <tamis/view.h>
+
+namespace tamis {
+
+/// Tokens in a page. Also the block size of the index, so that a block is one page.
+inline constexpr std::int64_t page_tokens = 128;
+
+/// The keys and values of one KV head: token t's key is row t % 128 of page t / 128.
+/// The memory is the caller's and must not change while a call reads it.
+struct KvPages {
+  const void* const* k = nullptr;  ///< ⌈tokens / 128⌉ addresses
+  const void* const* v = nullptr;  ///< the same number of addresses
+  std::int64_t tokens = 0;
+  std::int64_t k_stride = 0;  ///< elements from one token's key to the next within a page
+  std::int64_t v_stride = 0;  ///< the same for values
+};
+
+/// Page tables over arrays that are contiguous: k is [kv_heads, tokens, head_dim] and v is
+/// [kv_heads, tokens, value_dim]. Owns the tables, not the arrays. Allocates two pointers per page.
+class TAMIS_API PageTables {
+ public:
+  PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads, std::int64_t tokens,
+             std::int64_t head_dim, std::int64_t value_dim);
+  /// One entry per KV head, valid as long as this object.
+  [[nodiscard]] std::span<const KvPages> heads() const { return heads_; }
+
+ private:
+  std::vector<const void*> pages_;
+  std::vector<KvPages> heads_;
+};
+
+/// Owns keys and values for those who have no paged cache. Pages never move: what `head` returns
+/// stays readable through appends, up to the tokens it was made with, until truncated or destroyed.
+/// Not safe to append while another thread reads `head`.
+class TAMIS_API KvStore {
+ public:
+  /// dtype is f16, bf16 or f32.
+  KvStore(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim);
+  ~KvStore();
+  KvStore(KvStore&&) noexcept;
+  KvStore& operator=(KvStore&&) noexcept;
+  KvStore(const KvStore&);
+  KvStore& operator=(const KvStore&);
+
+  /// Appends k.rows / kv_heads tokens; rows are head-major: row h·new_tokens + t is token t of head h.
+  /// Rounds to the store's dtype. Throws `input`, leaving the store as it was, if a value is NaN,
+  /// infinite or too large for the dtype. O(d) per token and head, one allocation per 128 tokens.
+  void append(View<const float> k, View<const float> v);
+  /// The same from arrays already in the store's dtype: [kv_heads, new_tokens, dim], contiguous.
+  void append(const void* k, const void* v, std::int64_t new_tokens);
+  /// Forgets all tokens from `tokens` on.
+  void truncate(std::int64_t tokens);
+
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] std::int64_t tokens() const;
+  [[nodiscard]] std::int64_t kv_heads() const;
+  [[nodiscard]] std::int64_t head_dim() const;
+  [[nodiscard]] std::int64_t value_dim() const;
+  /// One entry per KV head, valid until the next append, truncate or assignment.
+  [[nodiscard]] std::span<const KvPages> heads() const;
+  /// Bytes of memory held.
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tamis

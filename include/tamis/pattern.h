@@ -1,0 +1,39 @@
+// A pattern: the sparse target matrix whose realisation by attention is asked for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tamis/export.h>
+
+namespace tamis {
+
+/// A sparse matrix by rows. Every row has a nonzero; values are positive and finite; columns ascend
+/// within a row. Row names and column names are empty unless the file has them (qrels).
+struct Pattern {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<std::int64_t> row_start;  ///< rows + 1 offsets into column and value
+  std::vector<std::int64_t> column;
+  std::vector<double> value;
+  std::vector<std::string> row_names;
+  std::vector<std::string> column_names;
+
+  [[nodiscard]] std::int64_t nonzeros() const { return static_cast<std::int64_t>(column.size()); }
+  [[nodiscard]] std::span<const std::int64_t> columns_of(std::int64_t row) const;
+  [[nodiscard]] std::span<const double> values_of(std::int64_t row) const;
+};
+
+/// Reads Matrix Market (.mtx), .npy (a matrix of any real or integer type) or TREC qrels (.qrels, .txt,
+/// .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files without
+/// a known ending are told apart by how they begin. Memory is bounded by a multiple of the file size.
+/// Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry, an index
+/// outside the matrix.
+TAMIS_API Pattern read_pattern(const std::string& path);
+
+/// Writes Matrix Market, coordinate real general. Names are not kept.
+TAMIS_API void write_matrix_market(const std::string& path, const Pattern& pattern);
+
+}  // namespace tamis
