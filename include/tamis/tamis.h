@@ -1,0 +1,360 @@
+/* The C ABI of tamis: C99, the only interface whose binary form is stable.
+ *
+ * Names      tamis_<thing>_<verb>; a type tamis_x is made by tamis_x_create, _open, _read or _copy and
+ *            destroyed by tamis_x_free. Freeing NULL does nothing.
+ * Errors     Functions that can fail return a tamis_code, 0 for success. After a failure
+ *            tamis_last_error() gives one sentence for the calling thread. Outputs are then
+ *            unspecified, except that a handle to be created is set to NULL. No call prints, aborts,
+ *            exits or lets a C++ exception out. A null pointer or an impossible size is TAMIS_USAGE.
+ *            Pointers that are not null must point at as much memory as the call says: C cannot check.
+ * Ownership  The caller owns what it passes in and must keep it unchanged during the call. Pointers that
+ *            come out of a handle belong to it and live as long as the call that gave them says, or
+ *            else as long as the handle. Strings are UTF-8 and end in a zero byte.
+ * Threads    Different handles are independent. On one handle, functions that take it as a pointer to
+ *            const may run concurrently; a tamis_workspace serves one call at a time.
+ * Growth     Structs that begin with `size` may get more fields at the end: set size to sizeof the
+ *            struct before every call. Fields that an older caller does not have take the defaults
+ *            named here. Structs without `size` never change.
+ *
+ *            tamis_shape shape = {sizeof(tamis_shape)};   then fill in the fields
+ *
+ * Matrices are row-major and contiguous. Costs are those of the C++ functions of the same name. */
+#ifndef TAMIS_TAMIS_H
+#define TAMIS_TAMIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tamis/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors ---- */
+
+typedef int32_t tamis_code;
+enum {
+  TAMIS_OK = 0,
+  TAMIS_USAGE = 1,     /* the call itself is wrong: an option, a size, a null pointer */
+  TAMIS_INPUT = 2,     /* a file or a tensor is not what it must be */
+  TAMIS_IO = 3,        /* the system refused or failed */
+  TAMIS_CANCELLED = 4, /* a progress callback asked to stop */
+  TAMIS_INTERNAL = 5   /* a defect of tamis, or memory is exhausted */
+};
+
+/* What went wrong in the last call of this thread that failed; "" if none has. Valid until the next
+ * failing call of the same thread, or its end. */
+TAMIS_API const char* tamis_last_error(void);
+
+/* ---- What this build is ---- */
+
+/* "0.1.0". Lives for ever, as do all strings of this section. */
+TAMIS_API const char* tamis_version(void);
+/* Compiled sets of kernels, slowest first. */
+TAMIS_API size_t tamis_target_count(void);
+/* runs_here: 1 if this CPU can run it, else 0. Either output may be NULL. */
+TAMIS_API tamis_code tamis_target_at(size_t index, const char** name, int* runs_here);
+/* The one in use, decided once per process; the environment variable TAMIS_TARGET forces it.
+ * TAMIS_USAGE if that names none, or one that this CPU cannot run. */
+TAMIS_API tamis_code tamis_target(const char** name);
+/* Cores that this process may use. */
+TAMIS_API int tamis_hardware_threads(void);
+/* "openmp" or "threads". */
+TAMIS_API const char* tamis_parallel_runtime(void);
+/* Libraries linked, as "name version". */
+TAMIS_API size_t tamis_library_count(void);
+TAMIS_API tamis_code tamis_library_at(size_t index, const char** name_and_version);
+
+/* ---- Element types ---- */
+
+typedef int32_t tamis_dtype;
+enum {
+  TAMIS_F16 = 0,
+  TAMIS_BF16 = 1,
+  TAMIS_F32 = 2,
+  TAMIS_F64 = 3,
+  TAMIS_I8 = 4,
+  TAMIS_I16 = 5,
+  TAMIS_I32 = 6,
+  TAMIS_I64 = 7,
+  TAMIS_U8 = 8,
+  TAMIS_U16 = 9,
+  TAMIS_U32 = 10,
+  TAMIS_U64 = 11,
+  TAMIS_BOOL = 12
+};
+
+/* Bytes of one element. */
+TAMIS_API tamis_code tamis_dtype_size(tamis_dtype dtype, int64_t* bytes);
+/* "f16", "bf16", … Lives for ever. */
+TAMIS_API tamis_code tamis_dtype_name(tamis_dtype dtype, const char** name);
+/* 16-bit floats by their bits. To float is exact; from float rounds to nearest, ties to even. */
+TAMIS_API float tamis_f16_to_float(uint16_t bits);
+TAMIS_API float tamis_bf16_to_float(uint16_t bits);
+TAMIS_API uint16_t tamis_f16_from_float(float x);
+TAMIS_API uint16_t tamis_bf16_from_float(float x);
+
+/* ---- Scratch memory ---- */
+
+/* Scratch and the number of threads. Grows to the largest call it has seen and is kept. */
+typedef struct tamis_workspace tamis_workspace;
+/* threads = 0 takes every core this process may use. Results do not depend on it. */
+TAMIS_API tamis_code tamis_workspace_create(int threads, tamis_workspace** out);
+TAMIS_API void tamis_workspace_free(tamis_workspace* workspace);
+TAMIS_API tamis_code tamis_workspace_threads(const tamis_workspace* workspace, int* threads);
+
+/* ---- Attention ---- */
+
+/* Tokens in a page of keys and values. */
+#define TAMIS_PAGE_TOKENS 128
+
+/* What the heads of one call share. A query head h reads KV head h * kv_heads / query_heads. */
+typedef struct tamis_shape {
+  size_t size;
+  int64_t query_heads; /* a multiple of kv_heads */
+  int64_t kv_heads;
+  int64_t queries;   /* per query head */
+  int64_t head_dim;  /* of queries and keys, 1 to 1024 */
+  int64_t value_dim; /* of values and outputs, 1 to 1024 */
+  tamis_dtype dtype; /* of keys and values: TAMIS_F32, TAMIS_F16 or TAMIS_BF16 */
+  float scale;       /* logits are scale * q.k */
+} tamis_shape;
+
+/* Keys and values of one KV head: token t's key is row t % 128 of page t / 128. */
+typedef struct tamis_kv_pages {
+  const void* const* k; /* ceil(tokens / 128) addresses */
+  const void* const* v; /* the same number of addresses */
+  int64_t tokens;
+  int64_t k_stride; /* elements from one token's key to the next within a page */
+  int64_t v_stride; /* the same for values */
+} tamis_kv_pages;
+
+/* Attention of every query, in f32. rows = query_heads * queries.
+ *   q     rows x head_dim; row h * queries + i is query i of head h
+ *   kv    kv_heads entries
+ *   seen  queries entries: query i attends to keys 0 .. seen[i] - 1 of its head; NULL means all.
+ *         Causal attention of a query at position p has seen = p + 1.
+ *   out   rows x value_dim
+ *   lse   rows values: log of the sum of exp(logit), natural
+ * A query that sees no key gives out = 0 and lse = -inf. TAMIS_INPUT, naming the row, if a logit or an
+ * output is not finite. Same bits for any number of threads. Allocates nothing once the workspace has
+ * seen the shape. */
+TAMIS_API tamis_code tamis_dense(const tamis_shape* shape, const float* q, const tamis_kv_pages* kv,
+                                 const int64_t* seen, tamis_workspace* workspace, float* out,
+                                 float* lse);
+/* The same over arrays: k is [kv_heads, tokens, head_dim] and v is [kv_heads, tokens, value_dim], both
+ * of shape->dtype. Allocates two pointers per page for the duration of the call. */
+TAMIS_API tamis_code tamis_dense_arrays(const tamis_shape* shape, const float* q, const void* k,
+                                        const void* v, int64_t tokens, const int64_t* seen,
+                                        tamis_workspace* workspace, float* out, float* lse);
+/* The same attention in f64 and plain loops: slow, to compare with. */
+TAMIS_API tamis_code tamis_reference(const tamis_shape* shape, const float* q, const tamis_kv_pages* kv,
+                                     const int64_t* seen, double* out, double* lse);
+
+/* The definitions of the paper in f64: x is n x d_hid, w_q, w_k, w_v are d_hid x d. The matrices
+ * (usam, sam and causal cusam, csam) are n x n, the outputs (sa, csa) n x d. O(n * n * d). */
+TAMIS_API tamis_code tamis_usam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                                const double* w_k, double* out);
+TAMIS_API tamis_code tamis_sam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                               const double* w_k, double* out);
+TAMIS_API tamis_code tamis_sa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                              const double* w_k, const double* w_v, double* out);
+TAMIS_API tamis_code tamis_cusam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                                 const double* w_k, double* out);
+TAMIS_API tamis_code tamis_csam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                                const double* w_k, double* out);
+TAMIS_API tamis_code tamis_csa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                               const double* w_k, const double* w_v, double* out);
+
+/* Attention over a part of the keys, before its division, so that parts can be merged. Per row: m the
+ * largest logit, l the sum of exp(logit - m), o the sum of exp(logit - m) * v, with m in units of
+ * log 2. No keys: m = -inf, l = 0, o = 0. */
+typedef struct tamis_states {
+  float* m; /* rows */
+  float* l; /* rows */
+  float* o; /* rows x value_dim */
+} tamis_states;
+
+TAMIS_API tamis_code tamis_dense_states(const tamis_shape* shape, const float* q, const tamis_kv_pages* kv,
+                                        const int64_t* seen, tamis_workspace* workspace,
+                                        const tamis_states* states);
+/* into becomes the state of both sets of keys together. */
+TAMIS_API tamis_code tamis_merge(int64_t rows, int64_t value_dim, const tamis_states* into,
+                                 const tamis_states* from);
+/* out = o / l (rows x value_dim) and lse = log l + m log 2 (rows). */
+TAMIS_API tamis_code tamis_finish(int64_t rows, int64_t value_dim, const tamis_states* states, float* out,
+                                  float* lse);
+
+/* How far f32 attention of one query can be from exact attention; see docs/rounding.md. */
+typedef struct tamis_rounding {
+  size_t size;
+  double tau;   /* total-variation distance between exact and used weights */
+  double error; /* 2-norm of the output's error */
+  double lse;   /* |lse - exact| */
+} tamis_rounding;
+
+/* query_norm = |q|, key_norm >= |k_j| and value_norm >= |v_j| (2-norms) for each of the `keys` seen. */
+TAMIS_API tamis_code tamis_attention_rounding(const tamis_shape* shape, int64_t keys, double query_norm,
+                                              double key_norm, double value_norm, tamis_rounding* out);
+
+/* ---- A store of keys and values, for those who have no paged cache ---- */
+
+typedef struct tamis_kv tamis_kv;
+
+typedef struct tamis_kv_info {
+  size_t size;
+  int64_t tokens;
+  int64_t kv_heads;
+  int64_t head_dim;
+  int64_t value_dim;
+  tamis_dtype dtype;
+  size_t bytes; /* of memory held */
+} tamis_kv_info;
+
+/* dtype is TAMIS_F32, TAMIS_F16 or TAMIS_BF16. */
+TAMIS_API tamis_code tamis_kv_create(tamis_dtype dtype, int64_t kv_heads, int64_t head_dim,
+                                     int64_t value_dim, tamis_kv** out);
+TAMIS_API tamis_code tamis_kv_copy(const tamis_kv* kv, tamis_kv** out);
+TAMIS_API void tamis_kv_free(tamis_kv* kv);
+/* k is [kv_heads, new_tokens, head_dim], v is [kv_heads, new_tokens, value_dim]. Rounds to the store's
+ * dtype. TAMIS_INPUT, leaving the store as it was, for NaN, infinity, or overflow of the dtype. */
+TAMIS_API tamis_code tamis_kv_append_f32(tamis_kv* kv, const float* k, const float* v, int64_t new_tokens);
+/* The same from arrays in the store's dtype. */
+TAMIS_API tamis_code tamis_kv_append(tamis_kv* kv, const void* k, const void* v, int64_t new_tokens);
+/* Forgets all tokens from `tokens` on. */
+TAMIS_API tamis_code tamis_kv_truncate(tamis_kv* kv, int64_t tokens);
+TAMIS_API tamis_code tamis_kv_get_info(const tamis_kv* kv, tamis_kv_info* out);
+/* Fills one entry per KV head: what tamis_dense reads. `count` must be kv_heads. The entries are valid
+ * until the next append, truncate or free. */
+TAMIS_API tamis_code tamis_kv_get_pages(const tamis_kv* kv, tamis_kv_pages* out, size_t count);
+
+/* ---- Arrays in files ---- */
+
+/* An array: what a tensor is, or is to become. name may be NULL where a file has one array (.npy). */
+typedef struct tamis_array {
+  const char* name;
+  const int64_t* shape; /* rank entries; may be NULL if rank is 0 */
+  const void* data;     /* row-major */
+  int32_t rank;
+  tamis_dtype dtype;
+} tamis_array;
+
+/* An array in memory that tamis owns. */
+typedef struct tamis_tensor tamis_tensor;
+TAMIS_API void tamis_tensor_free(tamis_tensor* tensor);
+/* What it holds; all pointers live as long as the tensor. */
+TAMIS_API tamis_code tamis_tensor_get(const tamis_tensor* tensor, tamis_array* out);
+/* Elements converted: exact for the types that fit, nearest otherwise. count must be the number of
+ * elements. */
+TAMIS_API tamis_code tamis_tensor_to_f32(const tamis_tensor* tensor, float* out, size_t count);
+TAMIS_API tamis_code tamis_tensor_to_f64(const tamis_tensor* tensor, double* out, size_t count);
+
+/* NumPy's .npy. */
+TAMIS_API tamis_code tamis_npy_read(const char* path, tamis_tensor** out);
+TAMIS_API tamis_code tamis_npy_write(const char* path, const tamis_array* array);
+
+/* A safetensors file, open for reading: the header is checked whole when opened, tensors are read when
+ * asked for. Safe to read from many threads. */
+typedef struct tamis_safetensors tamis_safetensors;
+TAMIS_API tamis_code tamis_safetensors_open(const char* path, tamis_safetensors** out);
+TAMIS_API void tamis_safetensors_free(tamis_safetensors* file);
+TAMIS_API tamis_code tamis_safetensors_count(const tamis_safetensors* file, size_t* count);
+/* Name, type and shape of a tensor, in the order of the data; data is set to NULL. */
+TAMIS_API tamis_code tamis_safetensors_at(const tamis_safetensors* file, size_t index, tamis_array* out);
+/* TAMIS_INPUT if there is no tensor of that name. */
+TAMIS_API tamis_code tamis_safetensors_read(const tamis_safetensors* file, const char* name,
+                                            tamis_tensor** out);
+/* *value is NULL if the file's metadata has no such key. */
+TAMIS_API tamis_code tamis_safetensors_metadata(const tamis_safetensors* file, const char* key,
+                                                const char** value);
+/* Written under a temporary name, then renamed. metadata: `pairs` keys and values, alternating; may be
+ * NULL if pairs is 0. */
+TAMIS_API tamis_code tamis_safetensors_write(const char* path, const tamis_array* arrays, size_t count,
+                                             const char* const* metadata, size_t pairs);
+
+/* ---- Traces: queries, keys and values captured from a model ---- */
+
+typedef struct tamis_trace tamis_trace;
+
+typedef struct tamis_trace_info {
+  size_t size;
+  int64_t tokens;
+  int64_t queries; /* per head */
+  int64_t layers;
+  int32_t causal;             /* 1 or 0 */
+  int32_t has_rotary;         /* 1 if the three fields below say which rotary embedding was applied */
+  double rotary_theta;        /* base of the frequencies */
+  int64_t rotary_dims;        /* how many leading dimensions of a head are rotated */
+  int32_t rotary_interleaved; /* 1: pairs are (0,1), (2,3), ...; 0: (i, i + dims/2) */
+} tamis_trace_info;
+
+typedef struct tamis_layer_info {
+  size_t size;
+  int64_t layer; /* its number in the model */
+  tamis_dtype query_dtype;
+  int32_t has_weights;
+  int32_t has_weight_norms;
+  int32_t has_input_bound;
+  double input_bound; /* a bound on the entries of the layer's input */
+} tamis_layer_info;
+
+TAMIS_API tamis_code tamis_trace_open(const char* path, tamis_trace** out);
+TAMIS_API void tamis_trace_free(tamis_trace* trace);
+TAMIS_API tamis_code tamis_trace_get_info(const tamis_trace* trace, tamis_trace_info* out);
+/* *value is NULL if the trace's metadata has no such key. */
+TAMIS_API tamis_code tamis_trace_metadata(const tamis_trace* trace, const char* key, const char** value);
+/* Arrays of `queries` entries: each query's place in the text, and how many keys it sees. Either output
+ * may be NULL. */
+TAMIS_API tamis_code tamis_trace_positions(const tamis_trace* trace, const int64_t** positions,
+                                           const int64_t** seen);
+/* Layers are counted 0 .. layers - 1 by ascending layer number. Set `size` of both outputs; either may
+ * be NULL. */
+TAMIS_API tamis_code tamis_trace_layer(const tamis_trace* trace, int64_t index, tamis_layer_info* info,
+                                       tamis_shape* shape);
+
+/* The numbers of one layer, checked to be finite. */
+typedef struct tamis_layer tamis_layer;
+TAMIS_API tamis_code tamis_layer_read(const tamis_trace* trace, int64_t index, tamis_layer** out);
+TAMIS_API void tamis_layer_free(tamis_layer* layer);
+/* What tamis_dense_arrays takes: q in f32, k and v in the layer's dtype. Any output may be NULL. */
+TAMIS_API tamis_code tamis_layer_get(const tamis_layer* layer, const float** q, const void** k,
+                                     const void** v);
+/* w_q is [query_heads, hidden, head_dim], w_k is [kv_heads, hidden, head_dim]. TAMIS_INPUT unless
+ * has_weights. */
+TAMIS_API tamis_code tamis_layer_read_weights(const tamis_trace* trace, int64_t index, tamis_tensor** w_q,
+                                              tamis_tensor** w_k);
+/* `count` must be query_heads. TAMIS_INPUT unless has_weight_norms. */
+TAMIS_API tamis_code tamis_layer_read_weight_norms(const tamis_trace* trace, int64_t index, double* out,
+                                                   size_t count);
+
+/* ---- Patterns: sparse target matrices ---- */
+
+typedef struct tamis_pattern tamis_pattern;
+
+/* A sparse matrix by rows; columns ascend within a row. */
+typedef struct tamis_pattern_view {
+  size_t size;
+  int64_t rows;
+  int64_t cols;
+  const int64_t* row_start; /* rows + 1 offsets into column and value */
+  const int64_t* column;
+  const double* value;
+} tamis_pattern_view;
+
+/* Matrix Market, .npy or TREC qrels. */
+TAMIS_API tamis_code tamis_pattern_read(const char* path, tamis_pattern** out);
+TAMIS_API void tamis_pattern_free(tamis_pattern* pattern);
+TAMIS_API tamis_code tamis_pattern_get(const tamis_pattern* pattern, tamis_pattern_view* out);
+/* *name is NULL if the file named none. */
+TAMIS_API tamis_code tamis_pattern_row_name(const tamis_pattern* pattern, int64_t row, const char** name);
+TAMIS_API tamis_code tamis_pattern_column_name(const tamis_pattern* pattern, int64_t column,
+                                               const char** name);
+/* Writes Matrix Market. */
+TAMIS_API tamis_code tamis_pattern_write(const char* path, const tamis_pattern_view* pattern);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
