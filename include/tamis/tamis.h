@@ -16,7 +16,7 @@
  *            struct before every call. Fields that an older caller does not have take the defaults
  *            named here. Structs without `size` never change.
  *
- *            tamis_shape shape = {sizeof(tamis_shape)};   then fill in the fields
+ *            tamis_shape shape = {.size = sizeof(tamis_shape), .query_heads = 8, ...};
  *
  * Matrices are row-major and contiguous. Costs are those of the C++ functions of the same name. */
 #ifndef TAMIS_TAMIS_H
@@ -87,7 +87,7 @@ enum {
 
 /* Bytes of one element. */
 TAMIS_API tamis_code tamis_dtype_size(tamis_dtype dtype, int64_t* bytes);
-/* "f16", "bf16", … Lives for ever. */
+/* "f16", "bf16", ... Lives for ever. */
 TAMIS_API tamis_code tamis_dtype_name(tamis_dtype dtype, const char** name);
 /* 16-bit floats by their bits. To float is exact; from float rounds to nearest, ties to even. */
 TAMIS_API float tamis_f16_to_float(uint16_t bits);
@@ -141,8 +141,7 @@ typedef struct tamis_kv_pages {
  * output is not finite. Same bits for any number of threads. Allocates nothing once the workspace has
  * seen the shape. */
 TAMIS_API tamis_code tamis_dense(const tamis_shape* shape, const float* q, const tamis_kv_pages* kv,
-                                 const int64_t* seen, tamis_workspace* workspace, float* out,
-                                 float* lse);
+                                 const int64_t* seen, tamis_workspace* workspace, float* out, float* lse);
 /* The same over arrays: k is [kv_heads, tokens, head_dim] and v is [kv_heads, tokens, value_dim], both
  * of shape->dtype. Allocates two pointers per page for the duration of the call. */
 TAMIS_API tamis_code tamis_dense_arrays(const tamis_shape* shape, const float* q, const void* k,

@@ -1,0 +1,91 @@
+#include "capi/call.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace tamis::capi {
+namespace {
+
+/// A sentence that needs no memory stands in where there is none for the real one.
+struct LastError {
+  std::string sentence;
+  bool no_memory = false;
+};
+
+LastError& last_error() noexcept {
+  thread_local LastError error;
+  return error;
+}
+
+constexpr const char* no_memory_sentence = "memory is exhausted";
+
+void keep(const char* sentence) noexcept {
+  LastError& error = last_error();
+  try {
+    error.sentence = sentence;
+    error.no_memory = false;
+  } catch (...) {
+    error.no_memory = true;
+  }
+}
+
+}  // namespace
+
+tamis_code keep_current_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    keep(error.what());
+    return static_cast<tamis_code>(error.code());
+  } catch (const std::bad_alloc&) {
+    keep(no_memory_sentence);
+  } catch (const std::length_error&) {  // how containers refuse sizes beyond any memory
+    keep(no_memory_sentence);
+  } catch (const std::exception& error) {
+    keep(error.what());
+  } catch (...) {
+    keep("an unknown exception was thrown inside tamis");
+  }
+  return TAMIS_INTERNAL;
+}
+
+std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name) {
+  constexpr std::int64_t addressable = std::int64_t{1} << 56;
+  std::int64_t product = 1;
+  bool fits = true;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) fail(Code::usage, "{} has a size of {}; sizes must not be negative", name, size);
+    if (size == 0) return 0;
+    fits = fits && !__builtin_mul_overflow(product, size, &product) && product <= addressable;
+  }
+  if (!fits) fail(Code::usage, "{} would take more memory than any machine has", name);
+  return product;
+}
+
+DType dtype_of(tamis_dtype dtype) {
+  if (dtype < TAMIS_F16 || dtype > TAMIS_BOOL)
+    fail(Code::usage, "dtype {} is not one of TAMIS_F16 ({}) … TAMIS_BOOL ({})", dtype,
+         static_cast<int>(TAMIS_F16), static_cast<int>(TAMIS_BOOL));
+  return static_cast<DType>(dtype);
+}
+
+void check_size(std::size_t size, std::size_t first_version, const char* type) {
+  constexpr std::size_t largest = 4096;
+  if (size < first_version || size > largest)
+    fail(Code::usage, "the field size of a {} is {}; set it to sizeof({})", type, size, type);
+}
+
+void check_unknown_fields(std::span<const unsigned char> fields, const char* type) {
+  if (std::ranges::any_of(fields, [](unsigned char byte) { return byte != 0; }))
+    fail(Code::usage, "a {} sets fields that this version of tamis does not know", type);
+}
+
+}  // namespace tamis::capi
+
+const char* tamis_last_error(void) {
+  const auto& error = tamis::capi::last_error();
+  return error.no_memory ? tamis::capi::no_memory_sentence : error.sentence.c_str();
+}

@@ -1,0 +1,94 @@
+// What every entry point of the C ABI does: no exception gets out, arguments are checked before use, and
+// structs of callers older or newer than this library are read and written up to the size they give.
+#pragma once
+
+#include <tamis/tamis.h>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include <tamis/dtype.h>
+
+#include "core/fail.h"
+
+namespace tamis::capi {
+
+/// Keeps the sentence of the exception being handled for tamis_last_error and gives its code.
+tamis_code keep_current_exception() noexcept;
+
+/// Runs one call.
+template <class Body>
+tamis_code guarded(Body&& body) noexcept {
+  try {
+    body();
+    return TAMIS_OK;
+  } catch (...) {
+    return keep_current_exception();
+  }
+}
+
+template <class T>
+T& required(T* pointer, const char* name) {
+  if (pointer == nullptr) fail(Code::usage, "{} is null", name);
+  return *pointer;
+}
+
+/// `count` elements of an array, which may be null only if it is empty.
+template <class T>
+std::span<T> required(T* data, std::int64_t count, const char* name) {
+  if (count < 0) fail(Code::usage, "{} would have {} elements", name, count);
+  if (data == nullptr && count > 0) fail(Code::usage, "{} is null", name);
+  return {data, static_cast<std::size_t>(count)};
+}
+
+/// Product of sizes. Throws `usage` if one is negative or the product could not be bytes of memory.
+std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
+
+DType dtype_of(tamis_dtype dtype);
+
+/// `create` makes the object behind a handle; *out is null unless it succeeds.
+template <class Handle, class Create>
+tamis_code make(Handle** out, Create&& create) noexcept {
+  return guarded([&] {
+    required(out, "out") = nullptr;
+    *out = create().release();
+  });
+}
+
+/// Throws `usage` unless a caller's struct has at least the fields of the first version. The upper limit
+/// tells a size that was never set before memory is read because of it.
+void check_size(std::size_t size, std::size_t first_version, const char* type);
+
+/// Throws `usage` unless the fields this library does not know are all zero.
+void check_unknown_fields(std::span<const unsigned char> fields, const char* type);
+
+/// A caller's struct, with zeros for fields that it does not have.
+template <class Struct>
+Struct read_struct(const Struct* from, std::size_t first_version, const char* type) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const std::size_t size = required(from, type).size;
+  check_size(size, first_version, type);
+  Struct result{};
+  std::memcpy(&result, from, size < sizeof result ? size : sizeof result);
+  if (size > sizeof result)
+    check_unknown_fields(
+        {reinterpret_cast<const unsigned char*>(from) + sizeof result, size - sizeof result}, type);
+  return result;
+}
+
+/// Fills the fields that the caller has; those this library does not know become zero.
+template <class Struct>
+void write_struct(Struct* to, Struct value, std::size_t first_version, const char* type) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const std::size_t size = required(to, type).size;
+  check_size(size, first_version, type);
+  value.size = size;
+  std::memset(to, 0, size);
+  std::memcpy(to, &value, size < sizeof value ? size : sizeof value);
+}
+
+}  // namespace tamis::capi

@@ -1,0 +1,67 @@
+// C ABI: the definitions of the paper in f64.
+#include "capi/attention.h"
+
+namespace tamis::capi {
+namespace {
+
+using Matrix = void (*)(View<const double>, View<const double>, View<const double>, View<double>);
+using Output = void (*)(View<const double>, View<const double>, View<const double>, View<const double>,
+                        View<double>);
+
+struct Sizes {
+  std::int64_t n;
+  std::int64_t d_hid;
+  std::int64_t d;
+};
+
+tamis_code call(Matrix definition, Sizes s, const double* x, const double* w_q, const double* w_k,
+                double* out) {
+  return guarded([&] {
+    definition(matrix(x, s.n, s.d_hid, "x"), matrix(w_q, s.d_hid, s.d, "w_q"),
+               matrix(w_k, s.d_hid, s.d, "w_k"), matrix(out, s.n, s.n, "out"));
+  });
+}
+
+tamis_code call(Output definition, Sizes s, const double* x, const double* w_q, const double* w_k,
+                const double* w_v, double* out) {
+  return guarded([&] {
+    definition(matrix(x, s.n, s.d_hid, "x"), matrix(w_q, s.d_hid, s.d, "w_q"),
+               matrix(w_k, s.d_hid, s.d, "w_k"), matrix(w_v, s.d_hid, s.d, "w_v"),
+               matrix(out, s.n, s.d, "out"));
+  });
+}
+
+}  // namespace
+}  // namespace tamis::capi
+
+using tamis::capi::call;
+
+tamis_code tamis_usam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                      const double* w_k, double* out) {
+  return call(tamis::usam, {n, d_hid, d}, x, w_q, w_k, out);
+}
+
+tamis_code tamis_sam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                     const double* w_k, double* out) {
+  return call(tamis::sam, {n, d_hid, d}, x, w_q, w_k, out);
+}
+
+tamis_code tamis_sa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                    const double* w_k, const double* w_v, double* out) {
+  return call(tamis::sa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
+}
+
+tamis_code tamis_cusam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                       const double* w_k, double* out) {
+  return call(tamis::cusam, {n, d_hid, d}, x, w_q, w_k, out);
+}
+
+tamis_code tamis_csam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                      const double* w_k, double* out) {
+  return call(tamis::csam, {n, d_hid, d}, x, w_q, w_k, out);
+}
+
+tamis_code tamis_csa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
+                     const double* w_k, const double* w_v, double* out) {
+  return call(tamis::csa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
+}

@@ -1,0 +1,19 @@
+// Tensors as C sees them.
+#pragma once
+
+#include <tamis/tensor.h>
+
+#include "capi/call.h"
+
+struct tamis_tensor {
+  tamis::Tensor tensor;
+};
+
+namespace tamis::capi {
+
+tamis_array to_c(const TensorInfo& info, const void* data);
+
+/// The value of a metadata key, or null. Lives as long as `metadata`.
+const char* find_metadata(const Metadata& metadata, const char* key);
+
+}  // namespace tamis::capi
