@@ -1,6 +1,8 @@
 // C ABI: workspaces and dense attention, f32 and reference.
 #include "capi/attention.h"
 
+#include <algorithm>
+
 namespace tamis::capi {
 
 static_assert(sizeof(tamis_shape) == shape_size);
@@ -58,8 +60,10 @@ namespace {
 
 void attend(const Shape& shape, const float* q, std::span<const KvPages> kv, const int64_t* seen,
             Workspace& workspace, float* out, float* lse) {
-  dense(shape, matrix(q, shape.rows(), shape.head_dim, "q"), kv, seen_of(shape, seen), workspace,
-        matrix(out, shape.rows(), shape.value_dim, "out"), required(lse, shape.rows(), "lse"));
+  const auto queries = matrix(q, shape.rows(), shape.head_dim, "q");
+  const auto outputs = matrix(out, shape.rows(), shape.value_dim, "out");
+  const auto sums = required(lse, shape.rows(), "lse");
+  dense(shape, queries, kv, seen_of(shape, seen), workspace, outputs, sums);
 }
 
 }  // namespace
@@ -108,7 +112,9 @@ tamis_code tamis_reference(const tamis_shape* shape, const float* q, const tamis
     const tamis::Shape s = shape_of(shape);
     std::vector<tamis::KvPages> heads;
     read_pages(s, kv, heads);
-    tamis::reference(s, matrix(q, s.rows(), s.head_dim, "q"), heads, seen_of(s, seen),
-                     matrix(out, s.rows(), s.value_dim, "out"), required(lse, s.rows(), "lse"));
+    const auto queries = matrix(q, s.rows(), s.head_dim, "q");
+    const auto outputs = matrix(out, s.rows(), s.value_dim, "out");
+    const auto sums = required(lse, s.rows(), "lse");
+    tamis::reference(s, queries, heads, seen_of(s, seen), outputs, sums);
   });
 }

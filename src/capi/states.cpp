@@ -26,23 +26,26 @@ tamis_code tamis_dense_states(const tamis_shape* shape, const float* q, const ta
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
     read_pages(s, kv, w.heads);
-    tamis::dense_states(s, matrix(q, s.rows(), s.head_dim, "q"), w.heads, seen_of(s, seen), w.workspace,
-                        states_of(states, s.rows(), s.value_dim, "states"));
+    const auto queries = matrix(q, s.rows(), s.head_dim, "q");
+    const auto to = states_of(states, s.rows(), s.value_dim, "states");
+    tamis::dense_states(s, queries, w.heads, seen_of(s, seen), w.workspace, to);
   });
 }
 
 tamis_code tamis_merge(int64_t rows, int64_t value_dim, const tamis_states* into,
                        const tamis_states* from) {
   return guarded([&] {
-    tamis::merge(states_of(into, rows, value_dim, "into"), states_of(from, rows, value_dim, "from"));
+    const auto to = states_of(into, rows, value_dim, "into");
+    tamis::merge(to, states_of(from, rows, value_dim, "from"));
   });
 }
 
 tamis_code tamis_finish(int64_t rows, int64_t value_dim, const tamis_states* states, float* out,
                         float* lse) {
   return guarded([&] {
-    tamis::finish(states_of(states, rows, value_dim, "states"), matrix(out, rows, value_dim, "out"),
-                  required(lse, rows, "lse"));
+    const auto from = states_of(states, rows, value_dim, "states");
+    const auto to = matrix(out, rows, value_dim, "out");
+    tamis::finish(from, to, required(lse, rows, "lse"));
   });
 }
 
