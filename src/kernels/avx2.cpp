@@ -39,7 +39,11 @@ inline __m256i first_mask(int n) {
 }
 inline V first_lanes(V x, int n) { return _mm256_and_ps(x, _mm256_castsi256_ps(first_mask(n))); }
 
-/// out[i] = the sum of x[i]'s lanes, ((0+1)+(2+3)) + ((4+5)+(6+7)).
+/// out[i] = the sum of x[i]'s lanes, ((0+1)+(2+3)) + ((4+5)+(6+7)), here and in reduce8.
+inline void reduce4(const V x[4], float* out) {
+  const V a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
+  _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
 inline void reduce8(const V x[8], float out[8]) {
   const V a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
   const V b = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));

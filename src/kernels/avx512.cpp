@@ -43,7 +43,12 @@ inline __m256 halves_added(V x) {
   return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
 }
 
-/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2.
+/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2, here and in reduce8.
+inline void reduce4(const V x[4], float* out) {
+  const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(halves_added(x[0]), halves_added(x[1])),
+                                  _mm256_hadd_ps(halves_added(x[2]), halves_added(x[3])));
+  _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
 inline void reduce8(const V x[8], float out[8]) {
   __m256 h[8];
   for (int i = 0; i < 8; ++i) h[i] = halves_added(x[i]);

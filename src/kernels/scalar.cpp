@@ -26,6 +26,7 @@ inline V first_lanes(V x, int) { return x; }
 inline V round_nearest(V x) { return __builtin_nearbyintf(x); }
 inline float reduce_add(V x) { return x; }
 inline float reduce_max(V x) { return x; }
+inline void reduce4(const V x[4], float* out) { std::memcpy(out, x, 4 * sizeof(float)); }
 inline void reduce8(const V x[8], float out[8]) { std::memcpy(out, x, 8 * sizeof(float)); }
 
 /// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
