@@ -37,8 +37,8 @@ typedef int32_t tamis_code;
 enum {
   TAMIS_OK = 0,
   TAMIS_USAGE = 1,     /* the call itself is wrong: an option, a size, a null pointer */
-  TAMIS_INPUT = 2,     /* a file or a tensor is not what it must be */
-  TAMIS_IO = 3,        /* the system refused or failed */
+  TAMIS_INPUT = 2,     /* a file or a tensor is not what it must be, or cannot be opened */
+  TAMIS_IO = 3,        /* the system failed: disk full, a write refused */
   TAMIS_CANCELLED = 4, /* a progress callback asked to stop */
   TAMIS_INTERNAL = 5   /* a defect of tamis, or memory is exhausted */
 };

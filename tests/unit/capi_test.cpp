@@ -15,6 +15,7 @@
 
 #include "capi_support.h"
 #include "core/random.h"
+#include "support/allocations.h"
 
 namespace tamis_c {
 namespace {
@@ -90,6 +91,20 @@ TEST(CApi, DenseOverPagesAndArraysGivesTheBitsOfTheCppFunction) {
                                p.workspace, out.data(), lse.data()),
             TAMIS_OK);
   EXPECT_EQ((Result{out, lse}), expected);
+}
+
+TEST(CApi, DenseAllocatesNothingOnceTheWorkspaceHasSeenTheShape) {
+  Problem p;
+  Workspace alone;  // one thread: where the loop is made of plain threads, starting them allocates
+  ASSERT_EQ(tamis_workspace_create(1, &alone), TAMIS_OK);
+  const auto dense = [&] {
+    return tamis_dense(&p.shape, p.q.data(), p.pages.data(), p.seen.data(), alone, p.out.data(),
+                       p.lse.data());
+  };
+  ASSERT_EQ(dense(), TAMIS_OK);
+  const std::int64_t before = tamis::testing::allocations();
+  ASSERT_EQ(dense(), TAMIS_OK);
+  EXPECT_EQ(tamis::testing::allocations(), before);
 }
 
 TEST(CApi, NullSeenMeansEveryKey) {
