@@ -10,8 +10,8 @@ namespace tamis {
 
 enum class Code : int {
   usage = 1,      ///< the call itself is wrong: an option, a size, a null pointer
-  input = 2,      ///< a file or a tensor is not what it must be
-  io = 3,         ///< the system refused or failed: permission, disk full, a file that shrank
+  input = 2,      ///< a file or a tensor is not what it must be, cannot be opened, or shrank
+  io = 3,         ///< the system failed: disk full, a write refused, a device that does not read
   cancelled = 4,  ///< a progress callback asked to stop
   internal = 5,   ///< a defect of tamis or exhausted memory
 };

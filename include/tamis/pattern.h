@@ -22,15 +22,15 @@ struct Pattern {
   std::vector<std::string> column_names;
 
   [[nodiscard]] std::int64_t nonzeros() const { return static_cast<std::int64_t>(column.size()); }
-  [[nodiscard]] std::span<const std::int64_t> columns_of(std::int64_t row) const;
-  [[nodiscard]] std::span<const double> values_of(std::int64_t row) const;
+  [[nodiscard]] TAMIS_API std::span<const std::int64_t> columns_of(std::int64_t row) const;
+  [[nodiscard]] TAMIS_API std::span<const double> values_of(std::int64_t row) const;
 };
 
 /// Reads Matrix Market (.mtx), .npy (a matrix of any real or integer type) or TREC qrels (.qrels, .txt,
 /// .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files without
 /// a known ending are told apart by how they begin. Memory is bounded by a multiple of the file size.
 /// Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry, an index
-/// outside the matrix.
+/// outside the matrix. A value of zero is not a nonzero, written out or not.
 TAMIS_API Pattern read_pattern(const std::string& path);
 
 /// Writes Matrix Market, coordinate real general. Names are not kept.

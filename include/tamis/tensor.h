@@ -21,7 +21,8 @@ struct TensorInfo {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
 
-  [[nodiscard]] std::int64_t elements() const;
+  /// Throws `usage` if a dimension is negative or bytes() would not fit 63 bits.
+  [[nodiscard]] TAMIS_API std::int64_t elements() const;
   [[nodiscard]] std::int64_t bytes() const { return elements() * size_of(dtype); }
 };
 
@@ -29,21 +30,19 @@ struct TensorInfo {
 class TAMIS_API Tensor {
  public:
   Tensor() = default;
-  /// Zero-filled.
+  /// Zero-filled. Throws `internal` if there is not enough memory.
   explicit Tensor(TensorInfo info);
 
   [[nodiscard]] const TensorInfo& info() const { return info_; }
-  [[nodiscard]] std::span<std::byte> bytes() {
-    return {data_.get(), static_cast<std::size_t>(info_.bytes())};
-  }
-  [[nodiscard]] std::span<const std::byte> bytes() const {
-    return {data_.get(), static_cast<std::size_t>(info_.bytes())};
-  }
+  /// Empty for a default-constructed or moved-from tensor.
+  [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size()}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size()}; }
   /// Elements converted to float or double: exact for the types that fit, nearest otherwise.
   [[nodiscard]] std::vector<float> to_f32() const;
   [[nodiscard]] std::vector<double> to_f64() const;
 
  private:
+  [[nodiscard]] std::size_t size() const { return data_ ? static_cast<std::size_t>(info_.bytes()) : 0; }
   struct Free {
     void operator()(std::byte* p) const;
   };
@@ -81,6 +80,7 @@ class TAMIS_API SafetensorsFile {
  private:
   friend struct SafetensorsAccess;
   struct Impl;
+  explicit SafetensorsFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

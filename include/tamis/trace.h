@@ -49,6 +49,8 @@ struct LayerWeights {
 class TAMIS_API Trace {
  public:
   explicit Trace(const std::string& path);
+  /// The trace in a file that is already open.
+  explicit Trace(SafetensorsFile file);
 
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const Metadata& metadata() const { return file_.metadata(); }

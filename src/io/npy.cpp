@@ -1,1 +1,45 @@
-// To be written.
+// NumPy's .npy, read and written.
+#include <tamis/tensor.h>
+#include "core/fail.h"
+#include "io/atomic_file.h"
+#include "io/npy_header.h"
+#include "io/parsers.h"
+
+namespace tamis {
+
+Tensor parse_npy(const ByteSource& source) {
+  NpyHeader header = read_npy_header(source);
+  Tensor tensor(std::move(header.info));
+  source.read_at(header.data_start, tensor.bytes());
+  return tensor;
+}
+
+Tensor read_npy(const std::string& path) { return parse_npy(*open_file(path)); }
+
+void write_npy(const std::string& path, const TensorRef& tensor) {
+  const std::int64_t bytes = tensor.info.bytes();
+  if (tensor.data == nullptr && bytes > 0)
+    fail(Code::usage, "{}: the array to be written has no data", path);
+  const auto& shape = tensor.info.shape;
+  const auto type = static_cast<std::size_t>(tensor.info.dtype);
+  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 size_of(tensor.info.dtype) == 1 ? '|' : '<', npy_types[type],
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  // The format pads with spaces and a newline so that the elements start at a multiple of 64.
+  constexpr std::size_t before = 10;
+  dict.append(63 - (before + dict.size()) % 64, ' ');
+  dict += '\n';
+  if (dict.size() > 0xFFFF)
+    fail(Code::usage, "{}: the array to be written has {} dimensions; npy holds at most 64", path,
+         shape.size());
+  const char length[2] = {static_cast<char>(dict.size() & 0xFF), static_cast<char>(dict.size() >> 8)};
+  AtomicFile file(path);
+  file.write(npy_magic);
+  file.write(std::string_view("\x01\x00", 2));
+  file.write(std::string_view(length, 2));
+  file.write(dict);
+  file.write({static_cast<const std::byte*>(tensor.data), static_cast<std::size_t>(bytes)});
+  file.commit();
+}
+
+}  // namespace tamis

@@ -1,1 +1,146 @@
-// To be written.
+// Patterns: which format a file has, and what all formats share.
+#include <tamis/pattern.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/fail.h"
+#include "io/parsers.h"
+#include "io/pattern_rows.h"
+#include "io/tensor_values.h"
+#include "io/text.h"
+
+namespace tamis {
+namespace {
+
+void check_row(const Pattern& pattern, std::int64_t row) {
+  if (row < 0 || row >= pattern.rows)
+    fail(Code::usage, "row {} is not in a pattern of {} rows", row, pattern.rows);
+}
+
+std::string row_text(const Pattern& pattern, std::int64_t row, int first_index) {
+  if (pattern.row_names.empty()) return fmt::format("row {}", row + first_index);
+  return "topic " + quote(pattern.row_names[static_cast<std::size_t>(row)]);
+}
+
+std::string column_text(const Pattern& pattern, std::int64_t column, int first_index) {
+  if (pattern.column_names.empty()) return fmt::format("column {}", column + first_index);
+  return "document " + quote(pattern.column_names[static_cast<std::size_t>(column)]);
+}
+
+std::string first_bytes(const ByteSource& source) {
+  std::string bytes(static_cast<std::size_t>(std::min<std::int64_t>(source.size(), 16)), '\0');
+  source.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+}  // namespace
+
+std::span<const std::int64_t> Pattern::columns_of(std::int64_t row) const {
+  check_row(*this, row);
+  const auto begin = static_cast<std::size_t>(row_start[static_cast<std::size_t>(row)]);
+  const auto end = static_cast<std::size_t>(row_start[static_cast<std::size_t>(row) + 1]);
+  return std::span(column).subspan(begin, end - begin);
+}
+
+std::span<const double> Pattern::values_of(std::int64_t row) const {
+  check_row(*this, row);
+  const auto begin = static_cast<std::size_t>(row_start[static_cast<std::size_t>(row)]);
+  const auto end = static_cast<std::size_t>(row_start[static_cast<std::size_t>(row) + 1]);
+  return std::span(value).subspan(begin, end - begin);
+}
+
+void fail_empty_row(const std::string& file, const Pattern& pattern, std::int64_t row, int first_index) {
+  fail(Code::input, "{}: {} has no {}; every row of a pattern needs at least one", file,
+       row_text(pattern, row, first_index), pattern.row_names.empty() ? "nonzero" : "relevant document");
+}
+
+void fill_rows(const std::string& file, std::vector<PatternEntry> entries, int first_index,
+               Pattern& pattern) {
+  if (pattern.rows < 1) fail(Code::input, "{}: the pattern has no rows; it needs at least one", file);
+  if (pattern.rows > static_cast<std::int64_t>(entries.size()))
+    fail(Code::input,
+         "{}: the pattern has {} rows but only {} entries; every row needs at least one nonzero", file,
+         pattern.rows, entries.size());
+
+  struct Cell {
+    std::int64_t column;
+    double value;
+  };
+  const auto rows = static_cast<std::size_t>(pattern.rows);
+  std::vector<std::size_t> start(rows + 1);
+  for (const PatternEntry& entry : entries) ++start[static_cast<std::size_t>(entry.row) + 1];
+  for (std::size_t row = 0; row < rows; ++row) start[row + 1] += start[row];
+  std::vector<Cell> cells(entries.size());
+  std::vector<std::size_t> next(start.begin(), start.end() - 1);
+  for (const PatternEntry& entry : entries)
+    cells[next[static_cast<std::size_t>(entry.row)]++] = {entry.column, entry.value};
+  entries = {};
+
+  pattern.row_start.assign(1, 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto in_row = std::span(cells).subspan(start[row], start[row + 1] - start[row]);
+    if (!std::ranges::is_sorted(in_row, {}, &Cell::column)) std::ranges::sort(in_row, {}, &Cell::column);
+    const auto twice = std::ranges::adjacent_find(in_row, {}, &Cell::column);
+    const auto number = static_cast<std::int64_t>(row);
+    if (twice != in_row.end())
+      fail(Code::input, "{}: the entry at {}, {} is given twice; each may be given once", file,
+           row_text(pattern, number, first_index), column_text(pattern, twice->column, first_index));
+    for (const Cell& cell : in_row) {
+      if (cell.value == 0) continue;
+      pattern.column.push_back(cell.column);
+      pattern.value.push_back(cell.value);
+    }
+    if (pattern.nonzeros() == pattern.row_start.back()) fail_empty_row(file, pattern, number, first_index);
+    pattern.row_start.push_back(pattern.nonzeros());
+  }
+}
+
+Pattern parse_npy_pattern(const ByteSource& source) {
+  const Tensor tensor = parse_npy(source);
+  const std::string& file = source.name();
+  const auto& shape = tensor.info().shape;
+  if (shape.size() != 2)
+    fail(Code::input, "{}: the array has {} dimensions {}; a pattern is a matrix and has 2", file,
+         shape.size(), shape_text(shape));
+  Pattern pattern;
+  pattern.rows = shape[0];
+  pattern.cols = shape[1];
+  if (pattern.rows < 1 || pattern.cols < 1)
+    fail(Code::input, "{}: the matrix is {} × {}; a pattern needs at least one row and one column", file,
+         pattern.rows, pattern.cols);
+  const DType dtype = tensor.info().dtype;
+  std::vector<double> row(static_cast<std::size_t>(pattern.cols));
+  pattern.row_start.assign(1, 0);
+  for (std::int64_t i = 0; i < pattern.rows; ++i) {
+    convert_to_f64(dtype, tensor.bytes().data() + i * pattern.cols * size_of(dtype), row);
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      if (row[j] == 0) continue;
+      if (!(row[j] > 0 && row[j] <= std::numeric_limits<double>::max()))
+        fail(Code::input,
+             "{}: the entry at [{}, {}] is {}; a pattern's entries must be finite and not negative", file,
+             i, j, row[j]);
+      pattern.column.push_back(static_cast<std::int64_t>(j));
+      pattern.value.push_back(row[j]);
+    }
+    if (pattern.nonzeros() == pattern.row_start.back()) fail_empty_row(file, pattern, i, 0);
+    pattern.row_start.push_back(pattern.nonzeros());
+  }
+  return pattern;
+}
+
+Pattern read_pattern(const std::string& path) {
+  const auto source = open_file(path);
+  const std::string ending = std::filesystem::path(path).extension().string();
+  const std::string begin = first_bytes(*source);
+  if (begin.starts_with("\x1f\x8b"))
+    fail(Code::input, "{}: is compressed with gzip; give the uncompressed file", path);
+  if (ending == ".mtx") return parse_matrix_market(*source);
+  if (ending == ".npy") return parse_npy_pattern(*source);
+  if (ending == ".qrels" || ending == ".txt" || ending == ".tsv") return parse_qrels(*source);
+  if (begin.starts_with("\x93NUMPY")) return parse_npy_pattern(*source);
+  if (begin.starts_with("%%")) return parse_matrix_market(*source);
+  return parse_qrels(*source);
+}
+
+}  // namespace tamis

@@ -1,1 +1,131 @@
-// To be written.
+// safetensors files: open, read one tensor, write.
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <tamis/tensor.h>
+#include "core/fail.h"
+#include "io/atomic_file.h"
+#include "io/parsers.h"
+#include "io/safetensors_header.h"
+#include "io/text.h"
+
+namespace tamis {
+
+struct SafetensorsFile::Impl {
+  explicit Impl(std::unique_ptr<ByteSource> source_)
+      : source(std::move(source_)), header(read_safetensors_header(*source)) {
+    for (std::size_t i = 0; i < header.tensors.size(); ++i) by_name.emplace(header.tensors[i].name, i);
+  }
+
+  std::unique_ptr<ByteSource> source;
+  SafetensorsHeader header;
+  std::unordered_map<std::string_view, std::size_t> by_name;
+};
+
+struct SafetensorsAccess {
+  static SafetensorsFile open(std::unique_ptr<ByteSource> source) {
+    return SafetensorsFile(std::make_unique<SafetensorsFile::Impl>(std::move(source)));
+  }
+};
+
+SafetensorsFile open_safetensors(std::unique_ptr<ByteSource> source) {
+  return SafetensorsAccess::open(std::move(source));
+}
+
+SafetensorsFile::SafetensorsFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : impl_(std::make_unique<Impl>(open_file(path))) {}
+SafetensorsFile::~SafetensorsFile() = default;
+SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
+SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
+
+const std::string& SafetensorsFile::path() const { return impl_->source->name(); }
+const Metadata& SafetensorsFile::metadata() const { return impl_->header.metadata; }
+std::span<const TensorInfo> SafetensorsFile::tensors() const { return impl_->header.tensors; }
+
+const TensorInfo* SafetensorsFile::find(std::string_view name) const {
+  const auto found = impl_->by_name.find(name);
+  return found == impl_->by_name.end() ? nullptr : &impl_->header.tensors[found->second];
+}
+
+Tensor SafetensorsFile::read(std::string_view name) const {
+  const auto found = impl_->by_name.find(name);
+  if (found == impl_->by_name.end()) fail(Code::input, "{}: there is no tensor {}", path(), quote(name));
+  Tensor tensor(impl_->header.tensors[found->second]);
+  impl_->source->read_at(impl_->header.start[found->second], tensor.bytes());
+  return tensor;
+}
+
+namespace {
+
+std::string json_string(const std::string& path, std::string_view text) {
+  if (first_not_utf8(text))
+    fail(Code::usage, "{}: the name or metadata {} to be written is not UTF-8", path, quote(text));
+  return nlohmann::json(text).dump();
+}
+
+void check_writable(const std::string& path, std::span<const TensorRef> tensors) {
+  std::unordered_set<std::string_view> names;
+  for (const TensorRef& tensor : tensors) {
+    const std::string& name = tensor.info.name;
+    if (name == "__metadata__")
+      fail(Code::usage, "{}: a tensor cannot be called '__metadata__'; give it another name", path);
+    if (!names.insert(name).second)
+      fail(Code::usage, "{}: two tensors to be written are called {}; names must differ", path,
+           quote(name));
+    if (tensor.data == nullptr && tensor.info.bytes() > 0)
+      fail(Code::usage, "{}: tensor {} to be written has no data", path, quote(name));
+  }
+}
+
+/// Tensors in the order given. Spaces at the end make the data start at a multiple of 8.
+std::string header_json(const std::string& path, std::span<const TensorRef> tensors,
+                        const Metadata& metadata) {
+  std::string json = "{";
+  const auto comma = [&json] {
+    if (json.back() != '{') json += ',';
+  };
+  if (!metadata.empty()) {
+    json += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      comma();
+      json += json_string(path, key) + ':' + json_string(path, value);
+    }
+    json += '}';
+  }
+  std::int64_t begin = 0;
+  for (const TensorRef& tensor : tensors) {
+    const std::int64_t end = begin + tensor.info.bytes();
+    comma();
+    json += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                        json_string(path, tensor.info.name),
+                        safetensors_dtypes[static_cast<std::size_t>(tensor.info.dtype)],
+                        fmt::join(tensor.info.shape, ","), begin, end);
+    begin = end;
+  }
+  json += '}';
+  json.append((8 - json.size() % 8) % 8, ' ');
+  if (static_cast<std::int64_t>(json.size()) > longest_safetensors_header)
+    fail(Code::usage, "{}: names and metadata take {} bytes; a safetensors header has at most {}", path,
+         json.size(), longest_safetensors_header);
+  return json;
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
+                       const Metadata& metadata) {
+  check_writable(path, tensors);
+  const std::string json = header_json(path, tensors, metadata);
+  const std::uint64_t length = json.size();
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(json);
+  for (const TensorRef& tensor : tensors) {
+    file.write({static_cast<const std::byte*>(tensor.data), static_cast<std::size_t>(tensor.info.bytes())});
+  }
+  file.commit();
+}
+
+}  // namespace tamis

@@ -1,0 +1,42 @@
+// Bytes to parse, from a file or from memory: parsers take a ByteSource, so that tests and fuzz
+// targets need no files. Files are read with pread, never mapped: one that shrinks is an error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tamis {
+
+/// A fixed number of bytes with a name for messages. Safe to read from many threads.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  /// Fills `out` with the bytes from `offset` on. Throws `input` if they are not all there.
+  virtual void read_at(std::int64_t offset, std::span<std::byte> out) const = 0;
+
+ protected:
+  ByteSource(std::string name, std::int64_t size) : name_(std::move(name)), size_(size) {}
+
+ private:
+  std::string name_;
+  std::int64_t size_;
+};
+
+/// Throws `input` unless `path` is a regular file that can be read. The size is that of this moment.
+std::unique_ptr<ByteSource> open_file(const std::string& path);
+
+/// The bytes stay the caller's.
+std::unique_ptr<ByteSource> memory_source(std::string name, std::span<const std::byte> bytes);
+
+/// Everything, in one allocation of the source's size.
+std::string read_all(const ByteSource& source);
+
+}  // namespace tamis

@@ -1,0 +1,19 @@
+// Every parser of tamis on bytes rather than on a path: what the public functions call after opening
+// the file, and what the fuzz targets call on memory.
+#pragma once
+
+#include <memory>
+
+#include <tamis/pattern.h>
+#include <tamis/tensor.h>
+#include "io/file.h"
+
+namespace tamis {
+
+SafetensorsFile open_safetensors(std::unique_ptr<ByteSource> source);
+Tensor parse_npy(const ByteSource& source);
+Pattern parse_npy_pattern(const ByteSource& source);
+Pattern parse_matrix_market(const ByteSource& source);
+Pattern parse_qrels(const ByteSource& source);
+
+}  // namespace tamis

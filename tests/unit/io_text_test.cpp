@@ -1,0 +1,60 @@
+// Lines, fields, numbers and names.
+#include "io/text.h"
+
+#include "unit/io_support.h"
+
+namespace tamis::test {
+namespace {
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> all;
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) all.emplace_back(line);
+  return all;
+}
+
+TEST(Text, LinesEndWithNewlineOrCarriageReturnOrTheText) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(lines_of(""), List{});
+  EXPECT_EQ(lines_of("\n"), List{""});
+  EXPECT_EQ(lines_of("a\r\n\nb"), (List{"a", "", "b"}));
+  EXPECT_EQ(lines_of("a\nb\n"), (List{"a", "b"}));
+}
+
+TEST(Text, FieldsAreSeparatedByBlanks) {
+  std::string_view line = " \tone two\t three ";
+  EXPECT_EQ(next_field(line), "one");
+  EXPECT_EQ(next_field(line), "two");
+  EXPECT_EQ(next_field(line), "three");
+  EXPECT_EQ(next_field(line), "");
+}
+
+TEST(Text, NumbersAreWholeFieldsInRange) {
+  EXPECT_EQ(parse_int("9223372036854775807"), 9223372036854775807);
+  EXPECT_EQ(parse_int("+7"), 7);
+  for (const char* bad : {"", "+", "-", "+-7", "++7", "7a", " 7", "7.0", "9223372036854775808"})
+    EXPECT_FALSE(parse_int(bad)) << bad;
+  EXPECT_EQ(parse_f64("+1.5e3"), 1500.0);
+  EXPECT_EQ(parse_f64("4.9406564584124654e-324"), 0x1p-1074);
+  EXPECT_EQ(parse_f32("0.1"), 0.1F);
+  for (const char* bad : {"", "nan", "inf", "-inf", "1e999", "1.5x", "0x10"})
+    EXPECT_FALSE(parse_f64(bad)) << bad;
+  EXPECT_FALSE(parse_f32("1e39"));
+}
+
+TEST(Text, NamesFromFilesCannotSpoilAMessage) {
+  EXPECT_EQ(quote("layers.3.k"), "'layers.3.k'");
+  EXPECT_EQ(quote("été"), "'été'");
+  EXPECT_EQ(quote("a\nb\x1b[31m\x7f\xff"), R"('a\x0ab\x1b[31m\x7f\xff')");
+  EXPECT_LT(quote(std::string(1'000'000, 'x')).size(), 100U);
+}
+
+TEST(Text, OnlyWellFormedUtf8IsUtf8) {
+  EXPECT_FALSE(first_not_utf8("plain, é, ≤, 😀, \xf4\x8f\xbf\xbf"));
+  for (const std::string_view bad : {"\x80", "\xc0\x80", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x89",
+                                     "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3("})
+    EXPECT_EQ(first_not_utf8("ab" + std::string(bad)), 2U);
+}
+
+}  // namespace
+}  // namespace tamis::test
