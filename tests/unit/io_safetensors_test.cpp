@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "io/parsers.h"

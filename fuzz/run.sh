@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs every fuzz target for SECONDS, each on a copy of its seed corpus, and fails at the first that
+# finds a bug. What libFuzzer finds is kept under build/fuzz/work: new inputs in TARGET/, a crashing one
+# as TARGET-crash-….
+#   usage: fuzz/run.sh SECONDS [TARGET…]
+set -eu
+
+if [ $# -lt 1 ] || ! [ "$1" -gt 0 ] 2>/dev/null; then
+  echo "usage: fuzz/run.sh SECONDS [TARGET…], with SECONDS a whole number above 0" >&2
+  exit 2
+fi
+seconds=$1
+shift
+[ $# -gt 0 ] || set -- safetensors npy matrix_market qrels trace
+
+cd "$(dirname "$0")/.."
+cmake --preset fuzz >/dev/null
+for target in "$@"; do
+  cmake --build --preset fuzz --target "fuzz_$target"
+done
+for target in "$@"; do
+  work=build/fuzz/work/$target
+  mkdir -p "$work"
+  cp fuzz/corpus/"$target"/* "$work"/
+  echo "== $target, $seconds s"
+  # 512 MB is far above what any input of 64 KB may cost: more is a bug too.
+  build/fuzz/fuzz/fuzz_"$target" "$work" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
+    -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -verbosity=0 \
+    -artifact_prefix="build/fuzz/work/$target-"
+done
