@@ -1,1 +1,46 @@
-// To be written.
+// Dense attention: checks its arguments, then decodes or prefills by the number of rows per KV head.
+#include "attention/dense.h"
+
+#include "attention/check.h"
+#include "attention/workspace.h"
+
+namespace tamis {
+namespace {
+
+KvType kv_type(DType dtype) {
+  return dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16;
+}
+
+void attend_all(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {
+  const auto factor = static_cast<float>(static_cast<double>(shape.scale) * 1.4426950408889634);
+  const DenseCall call{shape, q, kv, seen, kernels(), kv_type(shape.dtype), factor};
+  if (shape.group() * shape.queries <= decode_rows) {
+    decode(call, workspace.impl(), states);
+  } else {
+    prefill(call, workspace.impl(), states);
+  }
+}
+
+}  // namespace
+
+void dense_states(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                  std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {
+  check_arguments(shape, q, kv, seen);
+  check_result(shape, states.o, states.m.size());
+  check_result(shape, states.o, states.l.size());
+  attend_all(shape, q, kv, seen, workspace, states);
+}
+
+void dense(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+           std::span<const std::int64_t> seen, Workspace& workspace, View<float> out,
+           std::span<float> lse) {
+  check_arguments(shape, q, kv, seen);
+  check_result(shape, out, lse.size());
+  // The states grow in the caller's own arrays; `finish` turns them into results in place.
+  const SoftmaxStates states{lse, {workspace.impl().sums.get(shape.rows()), lse.size()}, out};
+  attend_all(shape, q, kv, seen, workspace, states);
+  finish(states, out, lse);
+}
+
+}  // namespace tamis

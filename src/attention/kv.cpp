@@ -1,1 +1,257 @@
-// To be written.
+// Page tables over contiguous arrays, and a store that owns pages and never moves them.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include <tamis/kv.h>
+
+#include "core/fail.h"
+
+namespace tamis {
+namespace {
+
+std::int64_t pages_for(std::int64_t tokens) { return (tokens + page_tokens - 1) / page_tokens; }
+
+bool is_kv_dtype(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
+
+void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim) {
+  if (!is_kv_dtype(dtype))
+    fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(dtype));
+  if (kv_heads < 1 || head_dim < 1 || value_dim < 1)
+    fail(Code::usage, "{} KV heads of sizes {} and {}: all must be positive", kv_heads, head_dim,
+         value_dim);
+}
+
+}  // namespace
+
+PageTables::PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads,
+                       std::int64_t tokens, std::int64_t head_dim, std::int64_t value_dim) {
+  check_heads(dtype, kv_heads, head_dim, value_dim);
+  if (tokens < 0) fail(Code::usage, "tokens is {}; it must not be negative", tokens);
+  if (tokens > 0 && (k == nullptr || v == nullptr))
+    fail(Code::usage, "k or v is null for {} tokens", tokens);
+  const std::int64_t pages = pages_for(tokens);
+  pages_.reserve(static_cast<std::size_t>(2 * kv_heads * pages));
+  const auto add_pages = [&](const void* base, std::int64_t head, std::int64_t dim) {
+    const auto* bytes = static_cast<const char*>(base);
+    for (std::int64_t p = 0; p < pages; ++p)
+      pages_.push_back(bytes + (head * tokens + p * page_tokens) * dim * size_of(dtype));
+  };
+  for (std::int64_t h = 0; h < kv_heads; ++h) {
+    add_pages(k, h, head_dim);
+    add_pages(v, h, value_dim);
+    const void* const* first = pages_.data() + 2 * h * pages;
+    heads_.push_back({first, first + pages, tokens, head_dim, value_dim});
+  }
+}
+
+// Pages come from slabs that hold the same number of consecutive pages of every head, K and V each in
+// one run, so that a scan of a head reads long stretches. Slabs double up to 32 pages.
+struct KvStore::Impl {
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* p) const { munmap(p, bytes); }
+  };
+  using Slab = std::unique_ptr<std::byte, Unmap>;
+
+  DType dtype;
+  std::int64_t kv_heads;
+  std::int64_t head_dim;
+  std::int64_t value_dim;
+  std::int64_t tokens = 0;
+  std::int64_t pages = 0;  // room for, per head
+  std::vector<Slab> slabs;
+  std::vector<std::vector<void*>> k;  // per head: page addresses
+  std::vector<std::vector<void*>> v;
+  std::vector<KvPages> heads;
+
+  void add_slab() {
+    const std::int64_t count = std::clamp<std::int64_t>(pages, 1, 32);
+    const std::int64_t k_bytes = page_tokens * head_dim * size_of(dtype);
+    const std::int64_t v_bytes = page_tokens * value_dim * size_of(dtype);
+    const auto bytes = static_cast<std::size_t>(kv_heads * count * (k_bytes + v_bytes));
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
+    slabs.emplace_back(static_cast<std::byte*>(memory), Unmap{bytes});
+    std::byte* at = slabs.back().get();
+    for (std::size_t h = 0; h < k.size(); ++h) {
+      for (std::int64_t p = 0; p < count; ++p, at += k_bytes) k[h].push_back(at);
+      for (std::int64_t p = 0; p < count; ++p, at += v_bytes) v[h].push_back(at);
+    }
+    pages += count;
+  }
+
+  void reserve(std::int64_t wanted) {
+    while (pages < pages_for(wanted)) add_slab();
+  }
+
+  void refresh() {
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim};
+  }
+
+  /// Copies rows of `dim` elements to tokens `tokens` … of a head's pages.
+  void copy_rows(const std::vector<void*>& table, const std::byte* from, std::int64_t count,
+                 std::int64_t dim) const {
+    const std::int64_t row = dim * size_of(dtype);
+    for (std::int64_t t = 0; t < count;) {
+      const std::int64_t place = tokens + t;
+      const std::int64_t run = std::min(count - t, page_tokens - place % page_tokens);
+      auto* page = static_cast<std::byte*>(table[static_cast<std::size_t>(place / page_tokens)]);
+      std::memcpy(page + place % page_tokens * row, from + t * row, static_cast<std::size_t>(run * row));
+      t += run;
+    }
+  }
+
+  void append(const std::byte* new_k, const std::byte* new_v, std::int64_t count) {
+    reserve(tokens + count);
+    for (std::size_t h = 0; h < k.size(); ++h) {
+      const auto first = static_cast<std::int64_t>(h) * count;
+      copy_rows(k[h], new_k + first * head_dim * size_of(dtype), count, head_dim);
+      copy_rows(v[h], new_v + first * value_dim * size_of(dtype), count, value_dim);
+    }
+    tokens += count;
+    refresh();
+  }
+};
+
+namespace {
+
+template <class Bits>
+void check_finite(const void* data, std::int64_t elements, Bits exponent, const char* name,
+                  std::int64_t row_length) {
+  const auto* bits = static_cast<const Bits*>(data);
+  for (std::int64_t i = 0; i < elements; ++i)
+    if ((bits[i] & exponent) == exponent)
+      fail(Code::input, "row {} of the {} to append, element {}, is NaN or infinite", i / row_length, name,
+           i % row_length);
+}
+
+void check_finite(DType dtype, const void* data, std::int64_t elements, const char* name,
+                  std::int64_t row_length) {
+  if (dtype == DType::f32) {
+    check_finite<std::uint32_t>(data, elements, 0x7F80'0000U, name, row_length);
+  } else {
+    check_finite<std::uint16_t>(data, elements, dtype == DType::f16 ? 0x7C00 : 0x7F80, name, row_length);
+  }
+}
+
+/// `from` in the dtype of a store; throws if a value is not finite there.
+std::vector<std::byte> rounded(DType dtype, View<const float> from, const char* name) {
+  const std::int64_t size = size_of(dtype);
+  std::vector<std::byte> to(static_cast<std::size_t>(from.rows * from.cols * size));
+  std::byte* at = to.data();
+  for (std::int64_t i = 0; i < from.rows; ++i)
+    for (const float x : from.row(i)) {
+      const auto put = [&at, size](auto bits) {
+        std::memcpy(at, &bits, static_cast<std::size_t>(size));
+        at += size;
+      };
+      if (dtype == DType::f32) {
+        put(x);
+      } else {
+        put(dtype == DType::f16 ? to_f16(x).bits : to_bf16(x).bits);
+      }
+      const float kept = dtype == DType::f16    ? to_float(to_f16(x))
+                         : dtype == DType::bf16 ? to_float(to_bf16(x))
+                                                : x;
+      if (!std::isfinite(kept))
+        fail(Code::input, "row {} of the {} to append holds {}, which is not a finite {}", i, name, x,
+             name_of(dtype));
+    }
+  return to;
+}
+
+}  // namespace
+
+KvStore::KvStore(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim) {
+  check_heads(dtype, kv_heads, head_dim, value_dim);
+  impl_ = std::make_unique<Impl>();
+  impl_->dtype = dtype;
+  impl_->kv_heads = kv_heads;
+  impl_->head_dim = head_dim;
+  impl_->value_dim = value_dim;
+  impl_->k.resize(static_cast<std::size_t>(kv_heads));
+  impl_->v.resize(static_cast<std::size_t>(kv_heads));
+  impl_->heads.resize(static_cast<std::size_t>(kv_heads));
+  impl_->refresh();
+}
+
+KvStore::~KvStore() = default;
+KvStore::KvStore(KvStore&&) noexcept = default;
+KvStore& KvStore::operator=(KvStore&&) noexcept = default;
+
+KvStore::KvStore(const KvStore& other)
+    : KvStore(other.dtype(), other.kv_heads(), other.head_dim(), other.value_dim()) {
+  const Impl& from = *other.impl_;
+  impl_->reserve(from.tokens);
+  const auto copy_pages = [&](const std::vector<void*>& to, const std::vector<void*>& source,
+                              std::int64_t dim) {
+    for (std::int64_t first = 0; first < from.tokens; first += page_tokens) {
+      const auto page = static_cast<std::size_t>(first / page_tokens);
+      const std::int64_t rows = std::min(page_tokens, from.tokens - first);
+      std::memcpy(to[page], source[page], static_cast<std::size_t>(rows * dim * size_of(from.dtype)));
+    }
+  };
+  for (std::size_t h = 0; h < from.k.size(); ++h) {
+    copy_pages(impl_->k[h], from.k[h], from.head_dim);
+    copy_pages(impl_->v[h], from.v[h], from.value_dim);
+  }
+  impl_->tokens = from.tokens;
+  impl_->refresh();
+}
+
+KvStore& KvStore::operator=(const KvStore& other) {
+  if (this != &other) *this = KvStore(other);
+  return *this;
+}
+
+void KvStore::append(View<const float> k, View<const float> v) {
+  const Impl& store = *impl_;
+  if (k.rows != v.rows || k.rows % store.kv_heads != 0 || k.cols != store.head_dim ||
+      v.cols != store.value_dim)
+    fail(Code::usage,
+         "keys of {} × {} and values of {} × {} cannot be appended to {} heads of sizes {} and {}: both "
+         "need one row "
+         "per head and token",
+         k.rows, k.cols, v.rows, v.cols, store.kv_heads, store.head_dim, store.value_dim);
+  const auto new_k = rounded(store.dtype, k, "keys");
+  const auto new_v = rounded(store.dtype, v, "values");
+  impl_->append(new_k.data(), new_v.data(), k.rows / store.kv_heads);
+}
+
+void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
+  const Impl& store = *impl_;
+  if (new_tokens < 0 || (new_tokens > 0 && (k == nullptr || v == nullptr)))
+    fail(Code::usage, "{} tokens to append, or null keys or values", new_tokens);
+  check_finite(store.dtype, k, store.kv_heads * new_tokens * store.head_dim, "keys", store.head_dim);
+  check_finite(store.dtype, v, store.kv_heads * new_tokens * store.value_dim, "values", store.value_dim);
+  impl_->append(static_cast<const std::byte*>(k), static_cast<const std::byte*>(v), new_tokens);
+}
+
+void KvStore::truncate(std::int64_t tokens) {
+  if (tokens < 0 || tokens > impl_->tokens)
+    fail(Code::usage, "cannot truncate {} tokens to {}", impl_->tokens, tokens);
+  impl_->tokens = tokens;
+  impl_->refresh();
+}
+
+DType KvStore::dtype() const { return impl_->dtype; }
+std::int64_t KvStore::tokens() const { return impl_->tokens; }
+std::int64_t KvStore::kv_heads() const { return impl_->kv_heads; }
+std::int64_t KvStore::head_dim() const { return impl_->head_dim; }
+std::int64_t KvStore::value_dim() const { return impl_->value_dim; }
+std::span<const KvPages> KvStore::heads() const { return impl_->heads; }
+
+std::size_t KvStore::bytes() const {
+  std::size_t total = 0;
+  for (const auto& slab : impl_->slabs) total += slab.get_deleter().bytes;
+  return total;
+}
+
+}  // namespace tamis

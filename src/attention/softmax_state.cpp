@@ -1,1 +1,67 @@
-// To be written.
+// Softmax states: merging, and turning them into outputs and log-sum-exps. O(rows·d_v).
+#include "attention/softmax_state.h"
+
+#include <cmath>
+#include <limits>
+
+#include <tamis/attention.h>
+
+#include "core/fail.h"
+
+namespace tamis {
+
+void merge_row(float& m, float& l, std::span<float> o, float m2, float l2, std::span<const float> o2) {
+  if (m2 == -std::numeric_limits<float>::infinity()) return;
+  const float top = m2 > m ? m2 : m;
+  const float a = std::exp2(m - top);  // 0 where this state has no keys yet
+  const float b = std::exp2(m2 - top);
+  m = top;
+  l = l * a + l2 * b;
+  for (std::size_t c = 0; c < o.size(); ++c) o[c] = o[c] * a + o2[c] * b;
+}
+
+void merge(const SoftmaxStates& into, const SoftmaxStates& from) {
+  if (into.m.size() != from.m.size() || into.o.rows != from.o.rows || into.o.cols != from.o.cols ||
+      into.l.size() != into.m.size() || from.l.size() != from.m.size() ||
+      into.o.rows != static_cast<std::int64_t>(into.m.size()))
+    fail(Code::usage, "states of {} rows of {} and of {} rows of {} cannot be merged: they must agree",
+         into.m.size(), into.o.cols, from.m.size(), from.o.cols);
+  for (std::size_t r = 0; r < into.m.size(); ++r)
+    merge_row(into.m[r], into.l[r], into.o.row(static_cast<std::int64_t>(r)), from.m[r], from.l[r],
+              from.o.row(static_cast<std::int64_t>(r)));
+}
+
+void finish(const SoftmaxStates& states, View<float> out, std::span<float> lse) {
+  if (states.l.size() != states.m.size() || lse.size() != states.m.size() ||
+      states.o.rows != static_cast<std::int64_t>(states.m.size()) || out.rows != states.o.rows ||
+      out.cols != states.o.cols)
+    fail(Code::usage, "an output of {} × {} and {} log-sum-exps were given for states of {} rows of {}",
+         out.rows, out.cols, lse.size(), states.m.size(), states.o.cols);
+  for (std::size_t r = 0; r < states.m.size(); ++r) {
+    const auto i = static_cast<std::int64_t>(r);
+    const auto from = states.o.row(i);
+    const auto to = out.row(i);
+    const float m = states.m[r];
+    if (m == -std::numeric_limits<float>::infinity() && states.l[r] == 0.0F) {
+      for (float& x : to) x = 0.0F;
+      lse[r] = m;
+      continue;
+    }
+    const float l = states.l[r];
+    float finite = 0.0F;  // 0·x is NaN unless x is finite
+    for (std::size_t c = 0; c < to.size(); ++c) {
+      to[c] = from[c] / l;
+      finite += 0.0F * to[c];
+    }
+    lse[r] =
+        static_cast<float>(static_cast<double>(m) * 0.6931471805599453 + std::log(static_cast<double>(l)));
+    if (!std::isfinite(lse[r]) || finite != 0.0F)
+      fail(Code::input,
+           "row {} of the result is not finite: its queries, keys or values hold NaN or infinity, or their "
+           "products "
+           "leave the range of f32",
+           r);
+  }
+}
+
+}  // namespace tamis

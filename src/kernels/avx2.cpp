@@ -1,1 +1,96 @@
-// To be written.
+// AVX2 with FMA and F16C: vectors of eight floats.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace tamis {
+namespace {
+
+using V = __m256;
+constexpr int W = 8;
+constexpr int broadcast_rows = 6;  // 12 sums, 2 vectors of the tile, 1 broadcast: 15 of 16 registers
+
+inline V zero() { return _mm256_setzero_ps(); }
+inline V set1(float x) { return _mm256_set1_ps(x); }
+inline V load(const float* p) { return _mm256_loadu_ps(p); }
+inline V in_register(V x) {  // keeps the compiler from loading it again for every use
+  asm("" : "+x"(x));
+  return x;
+}
+inline void store(float* p, V x) { _mm256_storeu_ps(p, x); }
+inline V add(V a, V b) { return _mm256_add_ps(a, b); }
+inline V sub(V a, V b) { return _mm256_sub_ps(a, b); }
+inline V mul(V a, V b) { return _mm256_mul_ps(a, b); }
+inline V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+inline V max(V a, V b) { return _mm256_max_ps(a, b); }
+inline V select_less(V a, V b, V yes, V no) {
+  return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
+inline V round_nearest(V x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline V power_of_two(V n) {
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
+}
+
+inline __m256i first_mask(int n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline V first_lanes(V x, int n) { return _mm256_and_ps(x, _mm256_castsi256_ps(first_mask(n))); }
+
+/// out[i] = the sum of x[i]'s lanes, ((0+1)+(2+3)) + ((4+5)+(6+7)).
+inline void reduce8(const V x[8], float out[8]) {
+  const V a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
+  const V b = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));
+  const V low = _mm256_permute2f128_ps(a, b, 0x20);
+  const V high = _mm256_permute2f128_ps(a, b, 0x31);
+  store(out, add(low, high));
+}
+inline float reduce_add(V x) {
+  const __m128 s = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 t = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
+}
+inline float reduce_max(V x) {
+  const __m128 s = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 t = _mm_max_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_max_ss(t, _mm_movehdup_ps(t)));
+}
+
+/// The first n < 8 of 16-bit elements, zeros after them: there is no masked load for these.
+inline __m128i load_first_halves(const std::uint16_t* p, int n) {
+  alignas(16) std::uint16_t x[8] = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(x));
+}
+
+struct F32 {
+  using Element = float;
+  static V load(const float* p) { return _mm256_loadu_ps(p); }
+  static V load_first(const float* p, int n) { return _mm256_maskload_ps(p, first_mask(n)); }
+};
+struct F16 {
+  using Element = std::uint16_t;
+  static V load(const std::uint16_t* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static V load_first(const std::uint16_t* p, int n) { return _mm256_cvtph_ps(load_first_halves(p, n)); }
+};
+struct Bf16 {
+  using Element = std::uint16_t;
+  static V widen(__m128i x) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16)); }
+  static V load(const std::uint16_t* p) {
+    return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static V load_first(const std::uint16_t* p, int n) { return widen(load_first_halves(p, n)); }
+};
+
+}  // namespace
+}  // namespace tamis
+
+#include "kernels/body.h"
+
+namespace tamis {
+constinit const Kernels avx2_kernels = make_table("avx2");
+}

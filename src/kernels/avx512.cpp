@@ -1,1 +1,90 @@
-// To be written.
+// AVX-512 (F, BW, DQ, VL): vectors of sixteen floats.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace tamis {
+namespace {
+
+using V = __m512;
+constexpr int W = 16;
+constexpr int broadcast_rows = 12;  // 24 sums, 2 vectors of the tile, 1 broadcast: 27 of 32 registers
+
+inline V zero() { return _mm512_setzero_ps(); }
+inline V set1(float x) { return _mm512_set1_ps(x); }
+inline V load(const float* p) { return _mm512_loadu_ps(p); }
+inline V in_register(V x) {  // keeps the compiler from loading it again for every use
+  asm("" : "+v"(x));
+  return x;
+}
+inline void store(float* p, V x) { _mm512_storeu_ps(p, x); }
+inline V add(V a, V b) { return _mm512_add_ps(a, b); }
+inline V sub(V a, V b) { return _mm512_sub_ps(a, b); }
+inline V mul(V a, V b) { return _mm512_mul_ps(a, b); }
+inline V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+inline V max(V a, V b) { return _mm512_max_ps(a, b); }
+inline V select_less(V a, V b, V yes, V no) {
+  return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+}
+inline V round_nearest(V x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+inline V power_of_two(V n) {
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23));
+}
+
+inline __mmask16 first_mask(int n) { return static_cast<__mmask16>((1U << n) - 1U); }
+inline V first_lanes(V x, int n) { return _mm512_maskz_mov_ps(first_mask(n), x); }
+
+inline __m256 halves_added(V x) {
+  return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+}
+
+/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2.
+inline void reduce8(const V x[8], float out[8]) {
+  __m256 h[8];
+  for (int i = 0; i < 8; ++i) h[i] = halves_added(x[i]);
+  const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(h[0], h[1]), _mm256_hadd_ps(h[2], h[3]));
+  const __m256 b = _mm256_hadd_ps(_mm256_hadd_ps(h[4], h[5]), _mm256_hadd_ps(h[6], h[7]));
+  _mm256_storeu_ps(out,
+                   _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)));
+}
+inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
+inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
+
+struct F32 {
+  using Element = float;
+  static V load(const float* p) { return _mm512_loadu_ps(p); }
+  static V load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(first_mask(n), p); }
+};
+struct F16 {
+  using Element = std::uint16_t;
+  static V load(const std::uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static V load_first(const std::uint16_t* p, int n) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_mask(n), p));
+  }
+};
+struct Bf16 {
+  using Element = std::uint16_t;
+  static V widen(__m256i x) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16)); }
+  static V load(const std::uint16_t* p) {
+    return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static V load_first(const std::uint16_t* p, int n) {
+    return widen(_mm256_maskz_loadu_epi16(first_mask(n), p));
+  }
+};
+
+}  // namespace
+}  // namespace tamis
+
+#include "kernels/body.h"
+
+namespace tamis {
+constinit const Kernels avx512_kernels = make_table("avx512");
+}

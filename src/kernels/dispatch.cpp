@@ -1,1 +1,72 @@
-// To be written.
+// The choice of a target: once per process, by what the CPU has or by what TAMIS_TARGET names.
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/fail.h"
+#include "kernels/kernels.h"
+
+namespace tamis {
+namespace {
+
+#ifdef TAMIS_X86
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const auto& all_targets() {
+  static const std::array all{
+      KernelTarget{&scalar_kernels, true},
+#ifdef TAMIS_X86
+      KernelTarget{&avx2_kernels, has_avx2()},
+      KernelTarget{&avx512_kernels, has_avx512()},
+#endif
+  };
+  return all;
+}
+
+const Kernels& choose() {
+  const char* wanted = std::getenv("TAMIS_TARGET");
+  if (wanted == nullptr || *wanted == '\0') {
+    const Kernels* best = nullptr;
+    for (const KernelTarget& target : all_targets())
+      if (target.runs_here) best = target.kernels;
+    return *best;
+  }
+  std::string known;
+  for (const KernelTarget& target : all_targets()) {
+    if (wanted == std::string_view(target.kernels->name)) {
+      if (!target.runs_here)
+        fail(Code::usage, "TAMIS_TARGET={} needs instructions that this CPU does not have", wanted);
+      return *target.kernels;
+    }
+    known += known.empty() ? "" : ", ";
+    known += target.kernels->name;
+  }
+  fail(Code::usage, "TAMIS_TARGET={} names no target; it may be one of {}", wanted, known);
+}
+
+thread_local const Kernels* forced = nullptr;
+
+}  // namespace
+
+const KernelTarget* kernel_targets(int& count) {
+  count = static_cast<int>(all_targets().size());
+  return all_targets().data();
+}
+
+const Kernels& kernels() {
+  if (forced != nullptr) return *forced;
+  static const Kernels& chosen = choose();
+  return chosen;
+}
+
+void force_kernels(const Kernels* kernels) { forced = kernels; }
+
+}  // namespace tamis

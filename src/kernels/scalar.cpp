@@ -1,1 +1,84 @@
-// To be written.
+// The portable target: vectors of one float. Slow, obvious, and always there.
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/kernels.h"
+
+namespace tamis {
+namespace {
+
+using V = float;
+constexpr int W = 1;
+constexpr int broadcast_rows = 4;
+
+inline V zero() { return 0.0F; }
+inline V set1(float x) { return x; }
+inline V load(const float* p) { return *p; }
+inline V in_register(V x) { return x; }
+inline void store(float* p, V x) { *p = x; }
+inline V add(V a, V b) { return a + b; }
+inline V sub(V a, V b) { return a - b; }
+inline V mul(V a, V b) { return a * b; }
+inline V fma(V a, V b, V c) { return a * b + c; }  // two roundings: the bounds allow for both
+inline V max(V a, V b) { return b > a ? b : a; }
+inline V select_less(V a, V b, V yes, V no) { return a < b ? yes : no; }
+inline V first_lanes(V x, int) { return x; }
+inline V round_nearest(V x) { return __builtin_nearbyintf(x); }
+inline float reduce_add(V x) { return x; }
+inline float reduce_max(V x) { return x; }
+inline void reduce8(const V x[8], float out[8]) { std::memcpy(out, x, 8 * sizeof(float)); }
+
+/// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
+inline V power_of_two(V n) {
+  if (!(n >= -126.0F && n <= 127.0F)) return 1.0F;
+  const std::uint32_t bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23;
+  float y;
+  std::memcpy(&y, &bits, sizeof y);
+  return y;
+}
+
+struct F32 {
+  using Element = float;
+  static V load(const float* p) { return *p; }
+  static V load_first(const float* p, int) { return *p; }
+};
+struct F16 {
+  using Element = std::uint16_t;
+  static V load(const std::uint16_t* p) {
+    const std::uint32_t magnitude = static_cast<std::uint32_t>(*p & 0x7FFFU) << 13;
+    const std::uint32_t sign = static_cast<std::uint32_t>(*p & 0x8000U) << 16;
+    float y;
+    if (magnitude >= 0x0F80'0000U) {  // infinity or NaN
+      const std::uint32_t bits = sign | 0x7F80'0000U | magnitude;
+      std::memcpy(&y, &bits, sizeof y);
+      return y;
+    }
+    std::memcpy(&y, &magnitude, sizeof y);
+    y *= 0x1p112F;  // exact: moves the exponent's bias from 15 to 127, normalising denormals
+    std::uint32_t bits;
+    std::memcpy(&bits, &y, sizeof y);
+    bits |= sign;
+    std::memcpy(&y, &bits, sizeof y);
+    return y;
+  }
+  static V load_first(const std::uint16_t* p, int) { return load(p); }
+};
+struct Bf16 {
+  using Element = std::uint16_t;
+  static V load(const std::uint16_t* p) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(*p) << 16;
+    float y;
+    std::memcpy(&y, &bits, sizeof y);
+    return y;
+  }
+  static V load_first(const std::uint16_t* p, int) { return load(p); }
+};
+
+}  // namespace
+}  // namespace tamis
+
+#include "kernels/body.h"
+
+namespace tamis {
+constinit const Kernels scalar_kernels = make_table("scalar");
+}

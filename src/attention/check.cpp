@@ -1,0 +1,60 @@
+#include "attention/check.h"
+
+#include <cmath>
+
+#include "core/fail.h"
+
+namespace tamis {
+
+void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                     std::span<const std::int64_t> seen) {
+  if (shape.kv_heads < 1 || shape.query_heads < 1 || shape.query_heads % shape.kv_heads != 0)
+    fail(Code::usage,
+         "{} query heads over {} KV heads: both must be positive and the first a multiple of the second",
+         shape.query_heads, shape.kv_heads);
+  if (shape.queries < 0) fail(Code::usage, "queries is {}; it must not be negative", shape.queries);
+  if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
+      shape.value_dim > largest_dim)
+    fail(Code::usage, "head sizes {} (keys) and {} (values): both must lie in 1 … {}", shape.head_dim,
+         shape.value_dim, largest_dim);
+  if (shape.dtype != DType::f32 && shape.dtype != DType::f16 && shape.dtype != DType::bf16)
+    fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(shape.dtype));
+  if (!std::isfinite(shape.scale)) fail(Code::usage, "scale is {}; it must be finite", shape.scale);
+  if (q.rows != shape.rows() || q.cols != shape.head_dim || q.stride < q.cols ||
+      (q.data == nullptr && q.rows > 0))
+    fail(Code::usage, "q is {} × {} with stride {}; it must be {} × {}", q.rows, q.cols, q.stride,
+         shape.rows(), shape.head_dim);
+  if (static_cast<std::int64_t>(kv.size()) != shape.kv_heads)
+    fail(Code::usage, "{} page tables were given for {} KV heads", kv.size(), shape.kv_heads);
+  if (!seen.empty() && static_cast<std::int64_t>(seen.size()) != shape.queries)
+    fail(Code::usage, "seen has {} entries for {} queries; it must have one each or be empty", seen.size(),
+         shape.queries);
+  for (std::size_t h = 0; h < kv.size(); ++h) {
+    const KvPages& head = kv[h];
+    if (head.tokens < 0)
+      fail(Code::usage, "KV head {} has {} tokens; it must not be negative", h, head.tokens);
+    if (head.tokens > 0 && (head.k == nullptr || head.v == nullptr))
+      fail(Code::usage, "KV head {} has tokens but a null page table", h);
+    if (head.tokens > 0 && (head.k_stride < shape.head_dim || head.v_stride < shape.value_dim))
+      fail(Code::usage, "KV head {} has strides {} and {}, less than the head sizes {} and {}", h,
+           head.k_stride, head.v_stride, shape.head_dim, shape.value_dim);
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (seen[i] < 0 || seen[i] > head.tokens)
+        fail(Code::usage, "query {} sees {} keys; KV head {} has {}", i, seen[i], h, head.tokens);
+  }
+}
+
+template <class T>
+void check_result(const Shape& shape, View<T> o, std::size_t scalars) {
+  if (o.rows != shape.rows() || o.cols != shape.value_dim || o.stride < o.cols ||
+      (o.data == nullptr && o.rows > 0))
+    fail(Code::usage, "the output is {} × {} with stride {}; it must be {} × {}", o.rows, o.cols, o.stride,
+         shape.rows(), shape.value_dim);
+  if (static_cast<std::int64_t>(scalars) != shape.rows())
+    fail(Code::usage, "{} values per row were given where {} rows need one each", scalars, shape.rows());
+}
+
+template void check_result(const Shape&, View<float>, std::size_t);
+template void check_result(const Shape&, View<double>, std::size_t);
+
+}  // namespace tamis

@@ -1,0 +1,25 @@
+// Checks that every entry point of src/attention makes of its arguments.
+#pragma once
+
+#include <span>
+
+#include <tamis/attention.h>
+
+namespace tamis {
+
+/// The largest head size: tests, bounds and the kernels' stack use go up to here.
+inline constexpr std::int64_t largest_dim = 1024;
+
+/// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
+void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                     std::span<const std::int64_t> seen);
+/// Throws `usage` unless a result of shape.rows() rows of value_dim fits `o` and `scalars`.
+template <class T>
+void check_result(const Shape& shape, View<T> o, std::size_t scalars);
+
+/// Keys that query i sees on a KV head.
+inline std::int64_t keys_seen(std::span<const std::int64_t> seen, std::int64_t i, const KvPages& kv) {
+  return seen.empty() ? kv.tokens : seen[static_cast<std::size_t>(i)];
+}
+
+}  // namespace tamis

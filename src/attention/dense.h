@@ -1,0 +1,47 @@
+// The two ways to dense attention, by the number of queries that share a KV head.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <tamis/attention.h>
+
+#include "kernels/kernels.h"
+
+namespace tamis {
+
+/// Rows per KV head up to which `decode` is used. Above it a tile of queries is full enough that the
+/// arithmetic, not the reading of K and V, sets the time.
+inline constexpr std::int64_t decode_rows = 8;
+
+/// One call with its arguments checked.
+struct DenseCall {
+  const Shape& shape;
+  View<const float> q;
+  std::span<const KvPages> kv;
+  std::span<const std::int64_t> seen;
+  const Kernels& kernels;
+  KvType type;
+  float factor;  ///< scale·log₂e, folded into the queries: logits are exponents of 2
+};
+
+/// The rows that share a KV head, query-major, so that neighbours see about as many keys: row r is
+/// query r / group of the head r % group of its group.
+struct Row {
+  std::int64_t query;
+  std::int64_t index;  ///< in q and in the results
+};
+inline Row row_of(const Shape& shape, std::int64_t kv_head, std::int64_t r) {
+  const std::int64_t query = r / shape.group();
+  const std::int64_t head = kv_head * shape.group() + r % shape.group();
+  return {query, head * shape.queries + query};
+}
+
+void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
+void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
+
+inline std::int64_t round_up(std::int64_t x, std::int64_t multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace tamis

@@ -1,0 +1,38 @@
+// The inside of a Workspace: named scratch arrays that only grow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include <tamis/workspace.h>
+
+namespace tamis {
+
+/// An array of floats aligned to 64 bytes. Growing discards the contents.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() { release(); }
+  Scratch(Scratch&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }
+  Scratch& operator=(Scratch&&) = delete;
+
+  /// At least `floats` of them, uninitialised.
+  float* get(std::int64_t floats);
+
+ private:
+  void release();
+  float* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+struct Workspace::Impl {
+  int threads;
+  Scratch queries;              ///< scaled queries, padded
+  Scratch sums;                 ///< l of each row, where the caller has no place for it
+  Scratch partial;              ///< softmax states of the parts that items of a call produce
+  std::vector<Scratch> worker;  ///< one per thread, for what an item needs while it runs
+};
+
+}  // namespace tamis

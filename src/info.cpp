@@ -1,0 +1,39 @@
+// What this build is and what it can use here.
+#include <gmp.h>
+#include <mpfr.h>
+
+#include <fmt/format.h>
+#include <tamis/info.h>
+
+#include "core/parallel.h"
+#include "kernels/kernels.h"
+
+namespace tamis {
+
+std::string_view version() { return TAMIS_VERSION; }
+
+std::vector<Target> targets() {
+  int count = 0;
+  const KernelTarget* all = kernel_targets(count);
+  std::vector<Target> result;
+  for (int i = 0; i < count; ++i) result.push_back({all[i].kernels->name, all[i].runs_here});
+  return result;
+}
+
+std::string_view target() { return kernels().name; }
+
+int hardware_threads() { return hardware_thread_count(); }
+
+std::string_view parallel_runtime() {
+#ifdef TAMIS_OPENMP
+  return "openmp";
+#else
+  return "threads";
+#endif
+}
+
+std::vector<std::string> libraries() {
+  return {fmt::format("GMP {}", gmp_version), fmt::format("MPFR {}", mpfr_get_version())};
+}
+
+}  // namespace tamis

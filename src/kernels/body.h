@@ -1,0 +1,355 @@
+// The kernels, written once over a small vector vocabulary and compiled once per target. A target
+// file defines, in an unnamed namespace, V, W (floats in V), broadcast_rows (rows of a tile block that
+// its registers hold) and the functions used below, then includes this file and lists `table`.
+// Everything here has internal linkage and uses no library, so no code can leak between targets.
+//
+// Cost: `logits` and `combine` do rows·keys·d multiply-adds and read K or V once; the tile kernels do
+// tile·keys·d multiply-adds at one load per multiply-add or less.
+//
+// The order of every sum depends on d and the target alone, never on how many rows or keys share a
+// call: a row's bits are the same in any batch.
+
+// A call costs more than the few vectors a block works on: everything below the loops is inlined.
+#define TAMIS_INLINE inline __attribute__((always_inline))
+
+namespace tamis {
+namespace {
+
+constexpr int T = 2 * W;  // queries in a tile: two vectors
+
+// ---- exp2 ----
+
+// 2^f − 1 = f·g(f) on |f| ≤ ½ with g of degree 5 (minimax, relative error 2·10⁻⁹): 2^0 is exactly 1.
+TAMIS_INLINE V exp2_vector(V x) {
+  const V n = round_nearest(x);
+  const V f = sub(x, n);
+  V g = set1(0x1.41fb74p-13F);
+  g = fma(g, f, set1(0x1.5f3ec2p-10F));
+  g = fma(g, f, set1(0x1.3b2d4ep-7F));
+  g = fma(g, f, set1(0x1.c6aee8p-5F));
+  g = fma(g, f, set1(0x1.ebfbdcp-3F));
+  g = fma(g, f, set1(0x1.62e430p-1F));
+  const V y = mul(fma(g, f, set1(1.0F)), power_of_two(n));
+  return select_less(x, set1(-126.0F), zero(), y);  // false for NaN, which stays NaN
+}
+
+void exp2_all(float* x, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + W <= n; i += W) store(x + i, exp2_vector(load(x + i)));
+  if (i < n) {
+    float last[W] = {};
+    for (std::int64_t j = i; j < n; ++j) last[j - i] = x[j];
+    store(last, exp2_vector(load(last)));
+    for (std::int64_t j = i; j < n; ++j) x[j] = last[j - i];
+  }
+}
+
+// ---- Prefetching: spread over the calls' inner loops so that memory never idles ----
+
+struct Ahead {
+  const char* next;
+  const char* end;
+  std::int64_t step;  // bytes per pace()
+
+  Ahead(const void* from, std::int64_t bytes, int paces)
+      : next(static_cast<const char*>(from)), end(next + bytes), step((bytes / paces + 63) & ~63LL) {}
+  void pace() {
+    const char* stop = end - next < step ? end : next + step;
+    for (; next < stop; next += 64) __builtin_prefetch(next, 0, 2);
+  }
+};
+
+// ---- Few queries ----
+
+/// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller side stays in
+/// registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
+template <int R, int K, class LoadKey>
+TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_stride, LoadKey load_key) {
+  if constexpr (R <= K) {
+    V x[R];
+    for (int r = 0; r < R; ++r) x[r] = in_register(load(q + r * q_stride));
+    for (int j = 0; j < K; ++j) {
+      const V key = load_key(j);
+      for (int r = 0; r < R; ++r) sum[r][j] = fma(x[r], key, sum[r][j]);
+    }
+  } else {
+    V key[K];
+    for (int j = 0; j < K; ++j) key[j] = load_key(j);
+    for (int r = 0; r < R; ++r) {
+      const V x = in_register(load(q + r * q_stride));
+      for (int j = 0; j < K; ++j) sum[r][j] = fma(x, key[j], sum[r][j]);
+    }
+  }
+}
+
+/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of W.
+template <class Type, int R, int K, bool whole>
+TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const typename Type::Element* k,
+                               std::int64_t k_stride, int d, float* s, std::int64_t s_stride) {
+  V sum[R][K];
+  for (int r = 0; r < R; ++r)
+    for (int j = 0; j < K; ++j) sum[r][j] = zero();
+  int c = 0;
+  for (; c + W <= d; c += W)
+    logits_step<R, K>(sum, q + c, q_stride, [&](int j) { return Type::load(k + j * k_stride + c); });
+  if constexpr (!whole)
+    logits_step<R, K>(sum, q + c, q_stride,
+                      [&](int j) { return Type::load_first(k + j * k_stride + c, d - c); });
+  constexpr int total = R * K;
+  float value[(total + 7) / 8 * 8];
+  for (int first = 0; first < total; first += 8) {
+    V group[8];
+    for (int i = 0; i < 8; ++i)
+      group[i] = first + i < total ? sum[(first + i) / K][(first + i) % K] : zero();
+    reduce8(group, value + first);
+  }
+  for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
+}
+
+template <class Type, int R, int K, bool whole>
+TAMIS_INLINE void logits_rows(const float* q, std::int64_t q_stride, const typename Type::Element* k,
+                              std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
+                              Ahead& ahead) {
+  int j = 0;
+  for (; j + K <= keys; j += K) {
+    logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride);
+    ahead.pace();
+  }
+  for (; j < keys; ++j)
+    logits_block<Type, R, 1, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride);
+}
+
+template <class Type, bool whole>
+void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes, std::int64_t k_stride,
+            int keys, int d, float* s, std::int64_t s_stride, const void* from, std::int64_t bytes) {
+  if constexpr (whole) {
+    if (d % W != 0)
+      return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from, bytes);
+  }
+  const auto* k = static_cast<const typename Type::Element*>(k_bytes);
+  Ahead ahead(from, bytes, keys / 4 + 1);
+  for (; rows >= 4; rows -= 4, q += 4 * q_stride, s += 4 * s_stride)
+    logits_rows<Type, 4, 2, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 3) logits_rows<Type, 3, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 2) logits_rows<Type, 2, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 1) logits_rows<Type, 1, 8, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+}
+
+float maximum(const float* s, int n) {
+  float best = s[0];
+  int j = 0;
+  if (n >= W) {
+    V top = load(s);
+    for (j = W; j + W <= n; j += W) top = max(top, load(s + j));
+    best = reduce_max(top);
+  }
+  for (; j < n; ++j) best = s[j] > best ? s[j] : best;
+  return best;
+}
+
+float weigh(float* s, int n, float shift) {
+  const V m = set1(shift);
+  V sum = zero();
+  V finite = zero();  // 0·t is NaN for an infinite or NaN t, and stays so in the sum
+  int j = 0;
+  for (; j + W <= n; j += W) {
+    const V t = sub(load(s + j), m);
+    finite = fma(t, zero(), finite);
+    const V p = exp2_vector(t);
+    store(s + j, p);
+    sum = add(sum, p);
+  }
+  if (j < n) {
+    const V t = sub(load(s + j), m);
+    const V p = first_lanes(exp2_vector(t), n - j);
+    finite = fma(first_lanes(t, n - j), zero(), finite);
+    store(s + j, p);
+    sum = add(sum, p);
+  }
+  return reduce_add(add(sum, finite));
+}
+
+/// sum(r, c) += p_r·v[c] for one key; which side stays in registers as in logits_step.
+template <int R, int C, class LoadValue>
+TAMIS_INLINE void combine_step(V (&sum)[R][C], const float* p, std::int64_t p_stride,
+                               LoadValue load_value) {
+  if constexpr (R < C) {
+    V weight[R];
+    for (int r = 0; r < R; ++r) weight[r] = set1(p[r * p_stride]);
+    for (int c = 0; c < C; ++c) {
+      const V value = load_value(c);
+      for (int r = 0; r < R; ++r) sum[r][c] = fma(weight[r], value, sum[r][c]);
+    }
+  } else {
+    V value[C];
+    for (int c = 0; c < C; ++c) value[c] = load_value(c);
+    for (int r = 0; r < R; ++r) {
+      const V weight = set1(p[r * p_stride]);
+      for (int c = 0; c < C; ++c) sum[r][c] = fma(weight, value[c], sum[r][c]);
+    }
+  }
+}
+
+/// o(r, 0 …) over `keys` keys for R rows and C vectors of the head dimension, or its last `rest` columns.
+template <class Type, int R, int C>
+TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typename Type::Element* v,
+                                std::int64_t v_stride, int keys, int rest, bool first, float* o,
+                                std::int64_t o_stride) {
+  V sum[R][C];
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C; ++c) sum[r][c] = first ? zero() : load(o + r * o_stride + c * W);
+  if (rest == 0) {
+    for (int j = 0; j < keys; ++j)
+      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return Type::load(v + j * v_stride + c * W); });
+  } else {
+    for (int j = 0; j < keys; ++j)
+      combine_step<R, C>(sum, p + j, p_stride,
+                         [&](int) { return Type::load_first(v + j * v_stride, rest); });
+  }
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C; ++c) store(o + r * o_stride + c * W, sum[r][c]);
+}
+
+template <class Type, int R, int C>
+TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride, const typename Type::Element* v,
+                               std::int64_t v_stride, int keys, int d, float* o, std::int64_t o_stride,
+                               Ahead& ahead) {
+  constexpr int some_keys = 32;  // 32 rows of V stay in the first-level cache while C columns advance
+  for (int j = 0; j < keys; j += some_keys) {
+    const int count = keys - j < some_keys ? keys - j : some_keys;
+    const bool first = j == 0;
+    int c = 0;
+    for (; c + C * W <= d; c += C * W) {
+      combine_block<Type, R, C>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
+                                o_stride);
+      ahead.pace();
+    }
+    for (; c + W <= d; c += W)
+      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
+                                o_stride);
+    if (c < d)
+      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
+                                o_stride);
+  }
+}
+
+template <class Type>
+void combine(const float* p, std::int64_t p_stride, int rows, const void* v_bytes, std::int64_t v_stride,
+             int keys, int d, float* o, std::int64_t o_stride, const void* from, std::int64_t bytes) {
+  const auto* v = static_cast<const typename Type::Element*>(v_bytes);
+  Ahead ahead(from, bytes, (keys / 32 + 1) * (d / (4 * W) + 1));
+  for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
+    combine_rows<Type, 4, 2>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
+  if (rows == 3) combine_rows<Type, 3, 4>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
+  if (rows == 2) combine_rows<Type, 2, 4>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
+  if (rows == 1) combine_rows<Type, 1, 8>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
+}
+
+void scale_add(float* a, float factor, const float* b, int n) {
+  const V f = set1(factor);
+  for (int i = 0; i < n; i += W) store(a + i, fma(load(a + i), f, load(b + i)));
+}
+
+// ---- Many queries ----
+
+template <class Type>
+void widen(const void* src_bytes, float* dst, std::int64_t n) {
+  const auto* src = static_cast<const typename Type::Element*>(src_bytes);
+  std::int64_t i = 0;
+  for (; i + W <= n; i += W) store(dst + i, Type::load(src + i));
+  if (i < n) {
+    float last[W];
+    store(last, Type::load_first(src + i, static_cast<int>(n - i)));
+    for (std::int64_t j = i; j < n; ++j) dst[j] = last[j - i];
+  }
+}
+
+/// out(i, 0 … T) ← out(i, …)·factor + Σ_{t < depth} a(i, t)·b(t, 0 … T) for i < R, where a(i, t) =
+/// a[i·row + t·column]: the one matrix product of the tile kernels.
+template <int R, bool accumulate>
+TAMIS_INLINE void tile_block(const float* a, std::int64_t row, std::int64_t column, const float* b,
+                             int depth, const float* factor, float* out) {
+  V sum[R][2];
+  for (int i = 0; i < R; ++i) sum[i][0] = sum[i][1] = zero();
+  for (int t = 0; t < depth; ++t) {
+    const V b0 = load(b + t * T);
+    const V b1 = load(b + t * T + W);
+    for (int i = 0; i < R; ++i) {
+      const V x = set1(a[i * row + t * column]);
+      sum[i][0] = fma(x, b0, sum[i][0]);
+      sum[i][1] = fma(x, b1, sum[i][1]);
+    }
+  }
+  for (int i = 0; i < R; ++i)
+    for (int half = 0; half < 2; ++half) {
+      float* place = out + i * T + half * W;
+      store(place, accumulate ? fma(load(place), load(factor + half * W), sum[i][half]) : sum[i][half]);
+    }
+}
+
+template <bool accumulate>
+TAMIS_INLINE void tile_product(const float* a, std::int64_t row, std::int64_t column, int rows,
+                               const float* b, int depth, const float* factor, float* out) {
+  constexpr int R = broadcast_rows;
+  int i = 0;
+  for (; i + R <= rows; i += R)
+    tile_block<R, accumulate>(a + i * row, row, column, b, depth, factor, out + i * T);
+  for (; i + 2 <= rows; i += 2)
+    tile_block<2, accumulate>(a + i * row, row, column, b, depth, factor, out + i * T);
+  if (i < rows) tile_block<1, accumulate>(a + i * row, row, column, b, depth, factor, out + i * T);
+}
+
+void tile_logits(const float* q, const float* k, std::int64_t k_stride, int keys, int d, float* s) {
+  tile_product<false>(k, k_stride, 1, keys, q, d, nullptr, s);
+}
+
+void tile_combine(const float* p, const float* v, std::int64_t v_stride, int keys, int d,
+                  const float* factor, float* o) {
+  tile_product<true>(v, 1, v_stride, d, p, keys, factor, o);
+}
+
+void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float* factor) {
+  const V lowest = set1(-__builtin_inff());
+  for (int half = 0; half < T; half += W) {
+    const V limit = load(seen + half);
+    const V before = load(m + half);
+    V top = before;
+    for (int j = 0; j < keys; ++j)
+      top = max(top, select_less(set1(static_cast<float>(j)), limit, load(s + j * T + half), lowest));
+    // A lane without keys so far has top = −inf: shift it by 0 instead, its weights are all masked.
+    const V shift = select_less(lowest, top, top, zero());
+    V sum = zero();
+    V finite = zero();
+    for (int j = 0; j < keys; ++j) {
+      const V place = set1(static_cast<float>(j));
+      const V t = select_less(place, limit, sub(load(s + j * T + half), shift), zero());
+      finite = fma(t, zero(), finite);
+      const V p = select_less(place, limit, exp2_vector(t), zero());
+      store(s + j * T + half, p);
+      sum = add(sum, p);
+    }
+    const V shrink = exp2_vector(sub(before, shift));  // 0 for before = −inf
+    store(factor + half, shrink);
+    store(m + half, top);
+    store(l + half, fma(load(l + half), shrink, add(sum, finite)));
+  }
+}
+
+constexpr Kernels make_table(const char* name) {
+  return {name,
+          W,
+          T,
+          {logits<F32, true>, logits<F16, true>, logits<Bf16, true>},
+          maximum,
+          weigh,
+          {combine<F32>, combine<F16>, combine<Bf16>},
+          scale_add,
+          {widen<F32>, widen<F16>, widen<Bf16>},
+          tile_logits,
+          tile_weigh,
+          tile_combine,
+          exp2_all};
+}
+
+}  // namespace
+}  // namespace tamis

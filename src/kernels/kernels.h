@@ -1,0 +1,80 @@
+// The table of kernels that each target fills in, and the choice between targets.
+// Loops over pages, heads and threads live in src/attention and above; a kernel sees one page.
+#pragma once
+
+#include <cstdint>
+
+namespace tamis {
+
+/// Keys in a page, as in <tamis/kv.h>, repeated so that kernel files need not include the public API.
+inline constexpr int page_keys = 128;
+
+/// Kernels that read keys or values exist once per storage type, in this order.
+enum KvType : int { kv_f32 = 0, kv_f16 = 1, kv_bf16 = 2 };
+
+/// Row r of a matrix argument starts `stride` elements after row r − 1. "Padded" rows may be read and
+/// written up to the next multiple of `pad` floats; K and V never are.
+struct Kernels {
+  const char* name;
+  int pad;   ///< floats in a vector
+  int tile;  ///< queries that a tile kernel works on at once
+
+  // ---- Few queries: vectors run along the head dimension ----
+
+  /// s(r, j) = q_r · k_j for r < rows, j < keys ≤ 128. q is padded with zeros, s is padded.
+  /// While it works it prefetches `ahead_bytes` bytes from `ahead` (the page that is read next).
+  void (*logits[3])(const float* q, std::int64_t q_stride, int rows, const void* k, std::int64_t k_stride,
+                    int keys, int d, float* s, std::int64_t s_stride, const void* ahead,
+                    std::int64_t ahead_bytes);
+  /// The largest of s[0 … n − 1], n ≥ 1.
+  float (*maximum)(const float* s, int n);
+  /// s ← 2^(s − shift) in place; returns the sum, which is NaN if some s is not finite. s is padded.
+  float (*weigh)(float* s, int n, float shift);
+  /// o(r, c) = Σ_{j < keys} p(r, j)·v_j[c] for r < rows, c < d. o is padded. Prefetches as `logits`.
+  void (*combine[3])(const float* p, std::int64_t p_stride, int rows, const void* v, std::int64_t v_stride,
+                     int keys, int d, float* o, std::int64_t o_stride, const void* ahead,
+                     std::int64_t ahead_bytes);
+  /// a ← a·factor + b, n elements, padded.
+  void (*scale_add)(float* a, float factor, const float* b, int n);
+
+  // ---- Many queries: vectors run along `tile` queries, K and V are broadcast ----
+  // A tile matrix has one row of `tile` floats per dimension or key.
+
+  /// dst[0 … n − 1] = src[0 … n − 1] as floats.
+  void (*widen[3])(const void* src, float* dst, std::int64_t n);
+  /// s[j] = Σ_c k_j[c]·q[c], j < keys.
+  void (*tile_logits)(const float* q, const float* k, std::int64_t k_stride, int keys, int d, float* s);
+  /// One page of an online softmax: lane i sees the first seen[i] keys of the page (0 … keys).
+  /// Raises m, writes the factor by which earlier sums shrink, turns s into weights (0 where not
+  /// seen), updates l. A lane that has never seen a key keeps m = −inf and gets factor 0.
+  void (*tile_weigh)(float* s, int keys, const float* seen, float* m, float* l, float* factor);
+  /// o[c] ← o[c]·factor + Σ_j v_j[c]·p[j], c < d.
+  void (*tile_combine)(const float* p, const float* v, std::int64_t v_stride, int keys, int d,
+                       const float* factor, float* o);
+
+  /// x ← 2^x for x ≤ 127; 0 below −126. Used by tests; the engines call it through `weigh`.
+  void (*exp2)(float* x, std::int64_t n);
+};
+
+/// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make campaign`.
+inline constexpr double exp2_relative_error = 0x1p-23;
+
+extern const Kernels scalar_kernels;
+#ifdef TAMIS_X86
+extern const Kernels avx2_kernels;
+extern const Kernels avx512_kernels;
+#endif
+
+/// The kernels in use; see tamis::target().
+const Kernels& kernels();
+/// The compiled targets, slowest first, and whether this CPU runs each.
+struct KernelTarget {
+  const Kernels* kernels;
+  bool runs_here;
+};
+const KernelTarget* kernel_targets(int& count);
+
+/// For tests: use these kernels on the calling thread's next calls; null restores the choice.
+void force_kernels(const Kernels* kernels);
+
+}  // namespace tamis
