@@ -102,7 +102,7 @@ int attend(const Options& options, const Globals& globals) {
   watch_interrupts();
 
   Workspace workspace(globals.threads);
-  AttendReport report{.checked = options.check, .threads = workspace.threads(), .backend = globals.backend};
+  AttendReport report{options.check, workspace.threads(), globals.backend, {}};
   {
     double pairs = 0;
     for (const TraceLayer& layer : layers) pairs += pairs_of(trace, layer);
@@ -129,7 +129,7 @@ Run declare_attend(CLI::App& app, const Globals& globals) {
   app.description(description);
   app.footer("tamis attend data/smollm2-kjv-8k-small.safetensors --dense --check");
   auto options = std::make_shared<Options>();
-  app.add_option("trace", options->trace, "a trace (safetensors; format in docs/trace.md)")
+  app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)")
       ->type_name("TRACE")
       ->required();
   app.add_flag("--dense", options->dense, "read every key; the only mode of this version");

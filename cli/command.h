@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tamis::cli {
 
@@ -15,6 +16,9 @@ struct Globals {
   int threads = 0;  ///< 0: every core this process may use
   std::string backend = "cpu";
 };
+
+/// Restricts a value to these words, which help and completion then offer.
+void one_of(CLI::Option* option, const std::vector<std::string>& words);
 
 /// What to do once the options are parsed; returns the exit status: 0 done, 1 the answer is no.
 using Run = std::function<int()>;

@@ -28,14 +28,23 @@ namespace {
 constexpr std::array commands{TAMIS_COMMANDS(LIST)};
 #undef LIST
 
-constexpr std::array<std::string_view, 1> backends{"cpu"};
+constexpr int most_threads = 4096;
 
-std::string check_backend(const std::string& name) {
-  if (std::ranges::find(backends, name) != backends.end()) return {};
-  return fmt::format("there is no backend '{}'; available: {}", name, fmt::join(backends, ", "));
+std::string check_threads(const std::string& text) {
+  int threads = 0;
+  if (CLI::detail::lexical_cast(text, threads) && threads >= 1 && threads <= most_threads) return {};
+  return fmt::format("'{}' is not a whole number from 1 to {}", text, most_threads);
 }
 
 }  // namespace
+
+void one_of(CLI::Option* option, const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& value) {
+    if (std::ranges::find(words, value) != words.end()) return std::string();
+    return fmt::format("there is no '{}'; available: {}", value, fmt::join(words, ", "));
+  };
+  option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(CLI::Validator(check, "", "one of"));
+}
 
 Program::Program()
     : app_(
@@ -53,10 +62,8 @@ Program::Program()
   app_.add_flag("--json", globals_.json, "print one JSON object instead of a table");
   app_.add_option("--threads", globals_.threads, "threads to use (default: every core available)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  app_.add_option("--backend", globals_.backend, "what computes (default: cpu)")
-      ->type_name(fmt::format("{}", fmt::join(backends, "|")))
-      ->check(CLI::Validator(check_backend, "", "backend"));
+      ->check(CLI::Validator(check_threads, "", "threads"));
+  one_of(app_.add_option("--backend", globals_.backend, "what computes (default: cpu)"), {"cpu"});
   for (const Command& command : commands) {
     CLI::App* sub = app_.add_subcommand(command.name);
     // CLI11 runs callbacks while it parses; what they choose runs after, outside its error handling.

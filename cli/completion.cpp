@@ -15,10 +15,8 @@ Run declare_completion(CLI::App& app, const Globals& /*globals*/) {
       "  fish   tamis completion fish | source");
   app.footer("tamis completion bash");
   auto shell = std::make_shared<std::string>();
-  app.add_option("shell", *shell, "the shell")
-      ->type_name("bash|zsh|fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  CLI::Option* option = app.add_option("shell", *shell, "the shell")->required();
+  one_of(option, {"bash", "zsh", "fish"});
   return [&app, shell] {
     const ProgramText program = describe_program(app);
     fmt::print("{}", *shell == "bash"  ? bash_completion(program)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -116,8 +117,11 @@ std::string trace_text(const Trace& trace) {
   if (trace.rotary())
     out += fmt::format("rotary     theta {}, {} dimensions, {}\n", trace.rotary()->theta,
                        trace.rotary()->dims, trace.rotary()->interleaved ? "interleaved" : "half");
+  constexpr std::array<std::string_view, 8> said{"format", "version",    "scale",     "causal",
+                                                 "tokens", "rope_theta", "rope_dims", "rope_style"};
   for (const auto& [key, value] : trace.metadata())
-    out += fmt::format("{:<10} {}\n", printable(key), printable(value));
+    if (std::ranges::find(said, key) == said.end())
+      out += fmt::format("{:<10} {}\n", printable(key), printable(value));
   std::vector<std::vector<std::string>> rows{
       {"layer", "query heads", "KV heads", "d", "d_v", "q", "k, v", "scale", "also"}};
   for (const TraceLayer& layer : trace.layers()) {
@@ -145,7 +149,7 @@ Run declare_info(CLI::App& app, const Globals& globals) {
       "metadata; the header is checked whole, the numbers are not read.");
   app.footer("tamis info data/smollm2-kjv-8k-small.safetensors");
   auto path = std::make_shared<std::optional<std::string>>();
-  app.add_option("trace", *path, "a trace (safetensors; format in docs/trace.md)")->type_name("TRACE");
+  app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)")->type_name("TRACE");
   return [path, &globals] {
     if (!path->has_value()) {
       fmt::print("{}", globals.json ? json_text(build_json(globals)) : build_text(globals));

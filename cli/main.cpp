@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "terminal/interrupt.h"
+#include "text/usage.h"
 
 namespace {
 
@@ -22,20 +23,6 @@ int complain(int status, const std::string& sentence) {
 
 int status_of(Code code) { return code == Code::usage || code == Code::input ? 2 : 3; }
 
-/// The subcommand that was being parsed, or the program.
-std::string command_line_of(const CLI::App& app) {
-  const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app.get_name() : app.get_name() + ' ' + parsed.front()->get_name();
-}
-
-int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
-  std::string sentence = error.what();
-  while (!sentence.empty() && (sentence.back() == '\n' || sentence.back() == '.')) sentence.pop_back();
-  for (char& c : sentence)
-    if (c == '\n') c = ' ';
-  return complain(2, fmt::format("{}; see {} --help", sentence, command_line_of(app)));
-}
-
 int run(int argc, char** argv) {
   tamis::cli::Program program;
   try {
@@ -47,7 +34,7 @@ int run(int argc, char** argv) {
     fmt::print("{}\n", version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return parse_failure(program.app(), error);
+    return complain(2, tamis::cli::usage_sentence(program.app(), error));
   }
   return program.run();
 }

@@ -12,9 +12,7 @@ Run declare_manual(CLI::App& app, const Globals& /*globals*/) {
       "Prints the manual page, or the same text in Markdown. To read it: tamis manual | man -l -");
   app.footer("tamis manual markdown");
   auto form = std::make_shared<std::string>("man");
-  app.add_option("form", *form, "man (roff, the default) or markdown")
-      ->type_name("man|markdown")
-      ->check(CLI::IsMember({"man", "markdown"}));
+  one_of(app.add_option("form", *form, "man (roff, the default) or markdown"), {"man", "markdown"});
   return [&app, form] {
     const ProgramText program = describe_program(app);
     fmt::print("{}", *form == "man" ? man_text(program) : markdown_text(program));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -25,10 +26,10 @@ std::vector<T> gather(std::span<const LayerResult> layers, std::vector<T> LayerR
   return all;
 }
 
-/// The value that a share `rank` of the values does not exceed.
+/// The smallest value that a share `rank` of the values does not exceed.
 double quantile(const std::vector<double>& sorted, double rank) {
-  const auto place = static_cast<std::size_t>(rank * static_cast<double>(sorted.size() - 1) + 0.5);
-  return sorted[place];
+  const auto place = static_cast<std::size_t>(std::ceil(rank * static_cast<double>(sorted.size())));
+  return sorted[std::max<std::size_t>(place, 1) - 1];
 }
 
 ordered_json summary(std::vector<double> values) {

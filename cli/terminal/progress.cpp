@@ -48,14 +48,18 @@ void Progress::account() {
 void Progress::show() {
   double spent = 0;
   double left = 0;
+  bool measured = true;
   for (const Stage& stage : stages_) {
     spent += stage.seconds;
-    // A stage that has not begun has no speed yet; it joins the estimate when it does.
-    if (stage.done > 0) left += stage.seconds * (stage.total - stage.done) / stage.done;
+    if (stage.done > 0)
+      left += stage.seconds * (stage.total - stage.done) / stage.done;
+    else if (stage.total > 0)
+      measured = false;
   }
-  const Stage& stage = stages_[current_];
-  fmt::print(stderr, "\r\033[K{} {:.0f} %, about {} left", stage.name, 100 * spent / (spent + left),
-             duration_text(left));
+  // Until every stage has shown its speed an estimate would promise too much.
+  fmt::print(stderr, "\r\033[K{}", stages_[current_].name);
+  if (measured)
+    fmt::print(stderr, " {:.0f} %, about {} left", 100 * spent / (spent + left), duration_text(left));
   std::fflush(stderr);
   shown_ = Clock::now();
 }

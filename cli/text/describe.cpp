@@ -1,5 +1,6 @@
 #include "text/describe.h"
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 namespace tamis::cli {
@@ -50,9 +51,9 @@ OptionText entry(std::string value, std::string text) {
 
 std::string OptionText::heading() const {
   if (positional()) return value;
-  std::string text = short_name.empty() ? "" : "-" + short_name + ", ";
-  text += "--" + long_name;
-  return value.empty() ? text : text + ' ' + value;
+  std::string names = short_name.empty() ? "" : "-" + short_name + ", ";
+  names += "--" + long_name;
+  return value.empty() ? names : names + ' ' + value;
 }
 
 std::string CommandText::full_name() const { return name == "tamis" ? name : "tamis " + name; }

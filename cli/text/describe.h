@@ -2,9 +2,13 @@
 // shell completion.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+// Only declared: CLI11 is slow to compile.
+namespace CLI {
+class App;
+}
 
 namespace tamis::cli {
 

@@ -68,8 +68,8 @@ std::string body_text(const std::vector<Paragraph>& body) {
 
 std::string help_text(const CLI::App& app) {
   const ProgramText program = describe_program(app);
-  const bool whole = app.get_parent() == nullptr;
   const CommandText command = describe_command(app);
+  const bool whole = command.name == program.program.name;
   std::string out = fmt::format("{}: {}\n\nUsage: {}\n", command.full_name(), command.summary,
                                 whole ? "tamis COMMAND [options]" : command.usage());
   out += body_text(command.body);

@@ -1,7 +1,6 @@
 // The forms in which the program describes itself. Each is a function of the description alone.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "text/describe.h"
