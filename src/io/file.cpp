@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -100,7 +101,12 @@ std::unique_ptr<ByteSource> memory_source(std::string name, std::span<const std:
 }
 
 std::string read_all(const ByteSource& source) {
-  std::string text(static_cast<std::size_t>(source.size()), '\0');
+  std::string text;
+  try {
+    text.resize(static_cast<std::size_t>(source.size()));
+  } catch (const std::bad_alloc&) {
+    fail(Code::internal, "{}: there is no memory for the file's {} bytes", source.name(), source.size());
+  }
   source.read_at(0, std::as_writable_bytes(std::span(text)));
   return text;
 }

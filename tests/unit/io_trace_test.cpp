@@ -265,7 +265,7 @@ TEST(Trace, TensorsOfTheWrongTypeOrShapeAreRefused) {
       {"layers.3.input_bound",
        DType::f32,
        {2},
-       "tensor 'layers.3.input_bound' has shape [2]; it must be [1] = [1]"},
+       "tensor 'layers.3.input_bound' has shape [2]; it must be [1]"},
       {"layers.3.input_bound",
        DType::f32,
        {1},
