@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <tamis/dtype.h>
@@ -54,7 +55,7 @@ class TAMIS_API KvStore {
 
   /// Appends k.rows / kv_heads tokens; rows are head-major: row h·new_tokens + t is token t of head h.
   /// Rounds to the store's dtype. Throws `input`, leaving the store as it was, if a value is NaN,
-  /// infinite or too large for the dtype. O(d) per token and head, one allocation per 128 tokens.
+  /// infinite or too large for the dtype. O(d) per token and head; memory grows by whole pages.
   void append(View<const float> k, View<const float> v);
   /// The same from arrays already in the store's dtype: [kv_heads, new_tokens, dim], contiguous.
   void append(const void* k, const void* v, std::int64_t new_tokens);

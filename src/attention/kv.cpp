@@ -2,9 +2,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include <tamis/kv.h>
@@ -95,25 +95,26 @@ struct KvStore::Impl {
       heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim};
   }
 
-  /// Copies rows of `dim` elements to tokens `tokens` … of a head's pages.
-  void copy_rows(const std::vector<void*>& table, const std::byte* from, std::int64_t count,
-                 std::int64_t dim) const {
-    const std::int64_t row = dim * size_of(dtype);
-    for (std::int64_t t = 0; t < count;) {
+  /// Calls put(address, row) for rows 0 … count − 1 of a head, in their places after the last token.
+  template <class Put>
+  void place_rows(const std::vector<void*>& table, std::int64_t count, std::int64_t dim, Put put) const {
+    for (std::int64_t t = 0; t < count; ++t) {
       const std::int64_t place = tokens + t;
-      const std::int64_t run = std::min(count - t, page_tokens - place % page_tokens);
       auto* page = static_cast<std::byte*>(table[static_cast<std::size_t>(place / page_tokens)]);
-      std::memcpy(page + place % page_tokens * row, from + t * row, static_cast<std::size_t>(run * row));
-      t += run;
+      put(page + place % page_tokens * dim * size_of(dtype), t);
     }
   }
 
-  void append(const std::byte* new_k, const std::byte* new_v, std::int64_t count) {
+  /// Appends `count` tokens; put_k(address, head, row) and put_v write one row each and must not throw.
+  template <class PutK, class PutV>
+  void append(std::int64_t count, PutK put_k, PutV put_v) {
     reserve(tokens + count);
     for (std::size_t h = 0; h < k.size(); ++h) {
-      const auto first = static_cast<std::int64_t>(h) * count;
-      copy_rows(k[h], new_k + first * head_dim * size_of(dtype), count, head_dim);
-      copy_rows(v[h], new_v + first * value_dim * size_of(dtype), count, value_dim);
+      const auto head = static_cast<std::int64_t>(h);
+      place_rows(k[h], count, head_dim,
+                 [&](std::byte* to, std::int64_t t) { put_k(to, head * count + t); });
+      place_rows(v[h], count, value_dim,
+                 [&](std::byte* to, std::int64_t t) { put_v(to, head * count + t); });
     }
     tokens += count;
     refresh();
@@ -141,30 +142,33 @@ void check_finite(DType dtype, const void* data, std::int64_t elements, const ch
   }
 }
 
-/// `from` in the dtype of a store; throws if a value is not finite there.
-std::vector<std::byte> rounded(DType dtype, View<const float> from, const char* name) {
-  const std::int64_t size = size_of(dtype);
-  std::vector<std::byte> to(static_cast<std::size_t>(from.rows * from.cols * size));
-  std::byte* at = to.data();
-  for (std::int64_t i = 0; i < from.rows; ++i)
-    for (const float x : from.row(i)) {
-      const auto put = [&at, size](auto bits) {
-        std::memcpy(at, &bits, static_cast<std::size_t>(size));
-        at += size;
-      };
-      if (dtype == DType::f32) {
-        put(x);
-      } else {
-        put(dtype == DType::f16 ? to_f16(x).bits : to_bf16(x).bits);
-      }
-      const float kept = dtype == DType::f16    ? to_float(to_f16(x))
-                         : dtype == DType::bf16 ? to_float(to_bf16(x))
-                                                : x;
-      if (!std::isfinite(kept))
+/// The smallest magnitude that rounds to infinity in a dtype.
+float overflow_threshold(DType dtype) {
+  if (dtype == DType::f16) return 65520.0F;
+  if (dtype == DType::bf16) return 0x1.FFp127F;
+  return std::numeric_limits<float>::infinity();
+}
+
+void check_fits(DType dtype, View<const float> rows, const char* name) {
+  const float threshold = overflow_threshold(dtype);
+  for (std::int64_t i = 0; i < rows.rows; ++i)
+    for (const float x : rows.row(i))
+      if (!(std::abs(x) < threshold))
         fail(Code::input, "row {} of the {} to append holds {}, which is not a finite {}", i, name, x,
              name_of(dtype));
-    }
-  return to;
+}
+
+void round_row(DType dtype, std::span<const float> from, std::byte* to) {
+  switch (dtype) {
+    case DType::f16:
+      for (std::size_t c = 0; c < from.size(); ++c) reinterpret_cast<f16*>(to)[c] = to_f16(from[c]);
+      break;
+    case DType::bf16:
+      for (std::size_t c = 0; c < from.size(); ++c) reinterpret_cast<bf16*>(to)[c] = to_bf16(from[c]);
+      break;
+    default:
+      std::memcpy(to, from.data(), from.size_bytes());
+  }
 }
 
 }  // namespace
@@ -220,9 +224,12 @@ void KvStore::append(View<const float> k, View<const float> v) {
          "need one row "
          "per head and token",
          k.rows, k.cols, v.rows, v.cols, store.kv_heads, store.head_dim, store.value_dim);
-  const auto new_k = rounded(store.dtype, k, "keys");
-  const auto new_v = rounded(store.dtype, v, "values");
-  impl_->append(new_k.data(), new_v.data(), k.rows / store.kv_heads);
+  check_fits(store.dtype, k, "keys");
+  check_fits(store.dtype, v, "values");
+  impl_->append(
+      k.rows / store.kv_heads,
+      [&](std::byte* to, std::int64_t row) { round_row(store.dtype, k.row(row), to); },
+      [&](std::byte* to, std::int64_t row) { round_row(store.dtype, v.row(row), to); });
 }
 
 void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
@@ -231,7 +238,13 @@ void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
     fail(Code::usage, "{} tokens to append, or null keys or values", new_tokens);
   check_finite(store.dtype, k, store.kv_heads * new_tokens * store.head_dim, "keys", store.head_dim);
   check_finite(store.dtype, v, store.kv_heads * new_tokens * store.value_dim, "values", store.value_dim);
-  impl_->append(static_cast<const std::byte*>(k), static_cast<const std::byte*>(v), new_tokens);
+  const auto put = [&store](const void* rows, std::int64_t dim) {
+    const auto bytes = static_cast<std::size_t>(dim * size_of(store.dtype));
+    return [from = static_cast<const std::byte*>(rows), bytes](std::byte* to, std::int64_t row) {
+      std::memcpy(to, from + static_cast<std::size_t>(row) * bytes, bytes);
+    };
+  };
+  impl_->append(new_tokens, put(k, store.head_dim), put(v, store.value_dim));
 }
 
 void KvStore::truncate(std::int64_t tokens) {

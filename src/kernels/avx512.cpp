@@ -43,7 +43,12 @@ inline __m256 halves_added(V x) {
   return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
 }
 
-/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2.
+/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2, here and in reduce8.
+inline void reduce4(const V x[4], float* out) {
+  const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(halves_added(x[0]), halves_added(x[1])),
+                                  _mm256_hadd_ps(halves_added(x[2]), halves_added(x[3])));
+  _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
 inline void reduce8(const V x[8], float out[8]) {
   __m256 h[8];
   for (int i = 0; i < 8; ++i) h[i] = halves_added(x[i]);
@@ -56,11 +61,13 @@ inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 
 struct F32 {
+  static constexpr bool interleaved = false;
   using Element = float;
   static V load(const float* p) { return _mm512_loadu_ps(p); }
   static V load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(first_mask(n), p); }
 };
 struct F16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
@@ -70,6 +77,7 @@ struct F16 {
   }
 };
 struct Bf16 {
+  static constexpr bool interleaved = true;
   using Element = std::uint16_t;
   static V widen(__m256i x) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16)); }
   static V load(const std::uint16_t* p) {
@@ -77,6 +85,14 @@ struct Bf16 {
   }
   static V load_first(const std::uint16_t* p, int n) {
     return widen(_mm256_maskz_loadu_epi16(first_mask(n), p));
+  }
+  static __m512i words(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
+  static V load_even(const std::uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(words(p), 16));
+  }
+  static V load_odd(const std::uint16_t* p) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(words(p), _mm512_set1_epi32(static_cast<int>(0xFFFF'0000U))));
   }
 };
 

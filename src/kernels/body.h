@@ -44,22 +44,47 @@ void exp2_all(float* x, std::int64_t n) {
   }
 }
 
-// ---- Prefetching: spread over the calls' inner loops so that memory never idles ----
+// ---- Prefetching ----
 
+/// Fetches a stretch of memory in even small steps, one per inner iteration, as many bytes as the
+/// iteration itself uses up: in bursts the requests would overflow the core's miss buffers and be
+/// dropped. Steps past the end are harmless.
 struct Ahead {
   const char* next;
-  const char* end;
-  std::int64_t step;  // bytes per pace()
+  std::int64_t bytes;
+  std::int64_t step = 0;
 
-  Ahead(const void* from, std::int64_t bytes, int paces)
-      : next(static_cast<const char*>(from)), end(next + bytes), step((bytes / paces + 63) & ~63LL) {}
-  void pace() {
-    const char* stop = end - next < step ? end : next + step;
-    for (; next < stop; next += 64) __builtin_prefetch(next, 0, 2);
+  TAMIS_INLINE void spread_over(std::int64_t iterations) {
+    if (iterations > 0) step = (bytes + iterations - 1) / iterations;
+    bytes = 0;  // a second pass over the page fetches nothing more
+  }
+  template <int used>
+  TAMIS_INLINE void fetch() {
+    for (int line = 0; line == 0 || line < used; line += 64) __builtin_prefetch(next + line, 0, 2);
+    next += step;
   }
 };
 
-// ---- Few queries ----
+// ---- Few queries: columns go in pairs of vectors ----
+
+/// Vector h of the 2·W elements at p, in the order that Type finds cheapest: the first and second half,
+/// or the even and odd elements.
+template <class Type>
+TAMIS_INLINE V load_half(const typename Type::Element* p, int h) {
+  if constexpr (Type::interleaved) {
+    return h == 0 ? Type::load_even(p) : Type::load_odd(p);
+  } else {
+    return Type::load(p + h * W);
+  }
+}
+
+/// The same of the first n < 2·W elements, zeros after them.
+template <class Type>
+TAMIS_INLINE V load_half_first(const typename Type::Element* p, int n, int h) {
+  typename Type::Element x[2 * W] = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return load_half<Type>(x, h);
+}
 
 /// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller side stays in
 /// registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
@@ -82,52 +107,59 @@ TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_str
   }
 }
 
-/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of W.
+/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of 2·W.
 template <class Type, int R, int K, bool whole>
 TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const typename Type::Element* k,
-                               std::int64_t k_stride, int d, float* s, std::int64_t s_stride) {
+                               std::int64_t k_stride, int d, float* s, std::int64_t s_stride,
+                               Ahead& ahead) {
   V sum[R][K];
   for (int r = 0; r < R; ++r)
     for (int j = 0; j < K; ++j) sum[r][j] = zero();
+  constexpr int bytes = 2 * K * W * static_cast<int>(sizeof(*k));
   int c = 0;
-  for (; c + W <= d; c += W)
-    logits_step<R, K>(sum, q + c, q_stride, [&](int j) { return Type::load(k + j * k_stride + c); });
-  if constexpr (!whole)
-    logits_step<R, K>(sum, q + c, q_stride,
-                      [&](int j) { return Type::load_first(k + j * k_stride + c, d - c); });
-  constexpr int total = R * K;
-  float value[(total + 7) / 8 * 8];
-  for (int first = 0; first < total; first += 8) {
-    V group[8];
-    for (int i = 0; i < 8; ++i)
-      group[i] = first + i < total ? sum[(first + i) / K][(first + i) % K] : zero();
-    reduce8(group, value + first);
+  for (; c + 2 * W <= d; c += 2 * W) {
+    ahead.template fetch<bytes>();
+    for (int h = 0; h < 2; ++h)
+      logits_step<R, K>(sum, q + c + h * W, q_stride,
+                        [&](int j) { return load_half<Type>(k + j * k_stride + c, h); });
   }
-  for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
+  if constexpr (!whole)
+    for (int h = 0; h < 2; ++h)
+      logits_step<R, K>(sum, q + c + h * W, q_stride,
+                        [&](int j) { return load_half_first<Type>(k + j * k_stride + c, d - c, h); });
+  if constexpr (K == 4) {
+    for (int r = 0; r < R; ++r) reduce4(sum[r], s + r * s_stride);
+  } else {
+    static_assert(R * K <= 8);
+    V all[8];
+    for (int i = 0; i < 8; ++i) all[i] = i < R * K ? sum[i / K][i % K] : zero();
+    float value[8];
+    reduce8(all, value);
+    for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
+  }
 }
 
 template <class Type, int R, int K, bool whole>
 TAMIS_INLINE void logits_rows(const float* q, std::int64_t q_stride, const typename Type::Element* k,
                               std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
                               Ahead& ahead) {
+  ahead.spread_over(keys / K * (d / (2 * W)));
   int j = 0;
-  for (; j + K <= keys; j += K) {
-    logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride);
-    ahead.pace();
-  }
+  for (; j + K <= keys; j += K)
+    logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride, ahead);
   for (; j < keys; ++j)
-    logits_block<Type, R, 1, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride);
+    logits_block<Type, R, 1, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride, ahead);
 }
 
 template <class Type, bool whole>
 void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes, std::int64_t k_stride,
             int keys, int d, float* s, std::int64_t s_stride, const void* from, std::int64_t bytes) {
   if constexpr (whole) {
-    if (d % W != 0)
+    if (d % (2 * W) != 0)
       return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from, bytes);
   }
   const auto* k = static_cast<const typename Type::Element*>(k_bytes);
-  Ahead ahead(from, bytes, keys / 4 + 1);
+  Ahead ahead{static_cast<const char*>(from), bytes};
   for (; rows >= 4; rows -= 4, q += 4 * q_stride, s += 4 * s_stride)
     logits_rows<Type, 4, 2, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
   if (rows == 3) logits_rows<Type, 3, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
@@ -194,17 +226,23 @@ TAMIS_INLINE void combine_step(V (&sum)[R][C], const float* p, std::int64_t p_st
 template <class Type, int R, int C>
 TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typename Type::Element* v,
                                 std::int64_t v_stride, int keys, int rest, bool first, float* o,
-                                std::int64_t o_stride) {
+                                std::int64_t o_stride, Ahead& ahead) {
   V sum[R][C];
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) sum[r][c] = first ? zero() : load(o + r * o_stride + c * W);
+  constexpr int bytes = C * W * static_cast<int>(sizeof(*v));
   if (rest == 0) {
-    for (int j = 0; j < keys; ++j)
-      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return Type::load(v + j * v_stride + c * W); });
-  } else {
-    for (int j = 0; j < keys; ++j)
+    for (int j = 0; j < keys; ++j) {
+      ahead.template fetch<bytes>();
+      const auto* row = v + j * v_stride;
       combine_step<R, C>(sum, p + j, p_stride,
-                         [&](int) { return Type::load_first(v + j * v_stride, rest); });
+                         [&](int c) { return load_half<Type>(row + c / 2 * 2 * W, c % 2); });
+    }
+  } else {
+    for (int j = 0; j < keys; ++j) {
+      const auto* row = v + j * v_stride;
+      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return load_half_first<Type>(row, rest, c); });
+    }
   }
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) store(o + r * o_stride + c * W, sum[r][c]);
@@ -215,21 +253,20 @@ TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride, const type
                                std::int64_t v_stride, int keys, int d, float* o, std::int64_t o_stride,
                                Ahead& ahead) {
   constexpr int some_keys = 32;  // 32 rows of V stay in the first-level cache while C columns advance
+  ahead.spread_over(static_cast<std::int64_t>(keys) * (d / (C * W)));
   for (int j = 0; j < keys; j += some_keys) {
     const int count = keys - j < some_keys ? keys - j : some_keys;
     const bool first = j == 0;
     int c = 0;
-    for (; c + C * W <= d; c += C * W) {
+    for (; c + C * W <= d; c += C * W)
       combine_block<Type, R, C>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
-                                o_stride);
-      ahead.pace();
-    }
-    for (; c + W <= d; c += W)
-      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
-                                o_stride);
+                                o_stride, ahead);
+    for (; c + 2 * W <= d; c += 2 * W)
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
+                                o_stride, ahead);
     if (c < d)
-      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
-                                o_stride);
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
+                                o_stride, ahead);
   }
 }
 
@@ -237,7 +274,7 @@ template <class Type>
 void combine(const float* p, std::int64_t p_stride, int rows, const void* v_bytes, std::int64_t v_stride,
              int keys, int d, float* o, std::int64_t o_stride, const void* from, std::int64_t bytes) {
   const auto* v = static_cast<const typename Type::Element*>(v_bytes);
-  Ahead ahead(from, bytes, (keys / 32 + 1) * (d / (4 * W) + 1));
+  Ahead ahead{static_cast<const char*>(from), bytes};
   for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
     combine_rows<Type, 4, 2>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
   if (rows == 3) combine_rows<Type, 3, 4>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
@@ -308,37 +345,57 @@ void tile_combine(const float* p, const float* v, std::int64_t v_stride, int key
   tile_product<true>(v, 1, v_stride, d, p, keys, factor, o);
 }
 
-void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float* factor) {
+/// tile_weigh, where `masked` says that some lane does not see the whole page.
+template <bool masked>
+TAMIS_INLINE void tile_weigh_page(float* s, int keys, const float* seen, float* m, float* l,
+                                  float* factor) {
   const V lowest = set1(-__builtin_inff());
-  for (int half = 0; half < T; half += W) {
-    const V limit = load(seen + half);
-    const V before = load(m + half);
-    V top = before;
-    for (int j = 0; j < keys; ++j)
-      top = max(top, select_less(set1(static_cast<float>(j)), limit, load(s + j * T + half), lowest));
-    // A lane without keys so far has top = −inf: shift it by 0 instead, its weights are all masked.
-    const V shift = select_less(lowest, top, top, zero());
-    V sum = zero();
-    V finite = zero();
-    for (int j = 0; j < keys; ++j) {
-      const V place = set1(static_cast<float>(j));
-      const V t = select_less(place, limit, sub(load(s + j * T + half), shift), zero());
-      finite = fma(t, zero(), finite);
-      const V p = select_less(place, limit, exp2_vector(t), zero());
-      store(s + j * T + half, p);
-      sum = add(sum, p);
+  V limit[2], top[2], shift[2], sum[2], finite[2];
+  for (int h = 0; h < 2; ++h) {
+    limit[h] = load(seen + h * W);
+    top[h] = load(m + h * W);
+    sum[h] = finite[h] = zero();
+  }
+  const auto where_seen = [&](int h, int j, V yes, V no) {
+    if constexpr (masked) return select_less(set1(static_cast<float>(j)), limit[h], yes, no);
+    return yes;
+  };
+  for (int j = 0; j < keys; ++j)
+    for (int h = 0; h < 2; ++h) top[h] = max(top[h], where_seen(h, j, load(s + j * T + h * W), lowest));
+  // A lane without keys so far has top = −inf: shift it by 0 instead, its weights are all masked.
+  for (int h = 0; h < 2; ++h) shift[h] = select_less(lowest, top[h], top[h], zero());
+  for (int j = 0; j < keys; ++j)
+    for (int h = 0; h < 2; ++h) {
+      float* place = s + j * T + h * W;
+      const V t = where_seen(h, j, sub(load(place), shift[h]), zero());
+      finite[h] = fma(t, zero(), finite[h]);
+      const V p = where_seen(h, j, exp2_vector(t), zero());
+      store(place, p);
+      sum[h] = add(sum[h], p);
     }
-    const V shrink = exp2_vector(sub(before, shift));  // 0 for before = −inf
-    store(factor + half, shrink);
-    store(m + half, top);
-    store(l + half, fma(load(l + half), shrink, add(sum, finite)));
+  for (int h = 0; h < 2; ++h) {
+    const V shrink = exp2_vector(sub(load(m + h * W), shift[h]));  // 0 for m = −inf
+    store(factor + h * W, shrink);
+    store(m + h * W, top[h]);
+    store(l + h * W, fma(load(l + h * W), shrink, add(sum[h], finite[h])));
+  }
+}
+
+void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float* factor) {
+  bool whole = true;
+  for (int i = 0; i < T; ++i) whole = whole && seen[i] == static_cast<float>(keys);
+  if (whole) {
+    tile_weigh_page<false>(s, keys, seen, m, l, factor);
+  } else {
+    tile_weigh_page<true>(s, keys, seen, m, l, factor);
   }
 }
 
 constexpr Kernels make_table(const char* name) {
   return {name,
-          W,
+          2 * W,
           T,
+          {F32::interleaved, F16::interleaved, Bf16::interleaved},
           {logits<F32, true>, logits<F16, true>, logits<Bf16, true>},
           maximum,
           weigh,

@@ -26,6 +26,7 @@ inline V first_lanes(V x, int) { return x; }
 inline V round_nearest(V x) { return __builtin_nearbyintf(x); }
 inline float reduce_add(V x) { return x; }
 inline float reduce_max(V x) { return x; }
+inline void reduce4(const V x[4], float* out) { std::memcpy(out, x, 4 * sizeof(float)); }
 inline void reduce8(const V x[8], float out[8]) { std::memcpy(out, x, 8 * sizeof(float)); }
 
 /// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
@@ -38,11 +39,13 @@ inline V power_of_two(V n) {
 }
 
 struct F32 {
+  static constexpr bool interleaved = false;
   using Element = float;
   static V load(const float* p) { return *p; }
   static V load_first(const float* p, int) { return *p; }
 };
 struct F16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     const std::uint32_t magnitude = static_cast<std::uint32_t>(*p & 0x7FFFU) << 13;
@@ -64,6 +67,7 @@ struct F16 {
   static V load_first(const std::uint16_t* p, int) { return load(p); }
 };
 struct Bf16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     const std::uint32_t bits = static_cast<std::uint32_t>(*p) << 16;

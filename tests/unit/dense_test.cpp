@@ -9,6 +9,7 @@
 #include <tamis/error.h>
 
 #include "kernels/kernels.h"
+#include "support/allocations.h"
 #include "support/cases.h"
 #include "support/targets.h"
 
@@ -82,6 +83,26 @@ TEST(Dense, ARowHasTheSameBitsAloneAsAmongOthersWhenDecoding) {
         EXPECT_TRUE(std::equal(out.begin(), out.end(), together.out.begin() + head * 72));
       }
     });
+  }
+}
+
+TEST(Dense, AllocatesNothingOnceTheWorkspaceHasSeenTheShape) {
+  for (const std::int64_t queries : {1, 40}) {
+    Case c;
+    c.shape = {8, 2, queries, 64, 48, DType::bf16, 0.125F};
+    c.tokens = 3000;
+    const Problem problem(c);
+    Workspace workspace(1);
+    std::vector<float> out(static_cast<std::size_t>(c.shape.rows() * c.shape.value_dim));
+    std::vector<float> lse(static_cast<std::size_t>(c.shape.rows()));
+    const auto call = [&] {
+      dense(c.shape, problem.q(), problem.kv(), {}, workspace,
+            {out.data(), c.shape.rows(), c.shape.value_dim}, lse);
+    };
+    call();
+    const std::int64_t before = allocations();
+    call();
+    EXPECT_EQ(allocations(), before);
   }
 }
 
