@@ -46,6 +46,11 @@ def sentence_of(done):
     return done.stderr.removeprefix("tamis: ").rstrip("\n")
 
 
+def sanitized():
+    """Sanitizers want to be loaded first and map terabytes of shadow memory."""
+    return "san.so" in subprocess.run(["ldd", program()], capture_output=True, text=True, check=True).stdout
+
+
 def make_tensors(
     layers, tokens=200, queries=5, kv_heads=2, group=3, dim=16, value_dim=16, dtype="f16", seed=1
 ):

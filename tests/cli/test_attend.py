@@ -1,10 +1,13 @@
 """tamis attend --dense: what it computes, certifies and writes."""
 
 import json
+import os
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from conftest import DATA, digest, make_tensors, save_trace, sentence_of, tamis
+from conftest import DATA, ROOT, digest, make_tensors, sanitized, save_trace, sentence_of, tamis
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -159,3 +162,25 @@ def test_logits_too_large_for_f32_are_bad_input_that_names_the_layer(tmp_path):
     done = tamis("attend", path, "--dense", "--out", tmp_path / "out.safetensors", status=2)
     assert sentence_of(done).startswith(f"{path}: layer 4: ")
     assert not (tmp_path / "out.safetensors").exists()
+
+
+def test_a_certificate_that_lies_is_found_and_the_answer_is_no(trace, tmp_path):
+    """The bounds are replaced by zero, from outside: every inexact output then violates its certificate."""
+    compiler = shutil.which("c++")
+    if compiler is None or sanitized():
+        pytest.skip("needs a compiler and a program without sanitizers: not run")
+    source = tmp_path / "liar.cpp"
+    source.write_text(
+        "#include <tamis/attention.h>\n"
+        "tamis::Rounding tamis::attention_rounding(const Shape&, std::int64_t, double, double, double)"
+        " { return {}; }\n"
+    )
+    liar = tmp_path / "liar.so"
+    command = [compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", liar]
+    subprocess.run(command, check=True)
+    env = os.environ | {"LD_PRELOAD": str(liar)}
+    report = json.loads(tamis("attend", trace, "--dense", "--check", "--json", status=1, env=env).stdout)
+    assert report["error"]["max"] == 0 < report["error"]["true"]["max"]
+    assert 0 < report["violations"] <= report["queries"]
+    table = tamis("attend", trace, "--dense", "--check", status=1, env=env).stdout
+    assert f"{report['violations']} violations" in table

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import resource
 import signal
 import struct
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import DATA, digest, make_tensors, program, save_trace, sentence_of, tamis
+from conftest import DATA, digest, make_tensors, program, sanitized, save_trace, sentence_of, tamis
 
 USAGE = {
     "no command": ([], "a command is missing"),
@@ -173,11 +174,9 @@ def test_bad_input_is_one_sentence_that_names_the_file(name, trace, tmp_path):
 
 
 def address_space(limit):
-    """Limits memory, except under sanitizers, which map terabytes of shadow memory."""
-    import resource
-
-    sanitized = "__asan_init" in subprocess.run(["ldd", program()], capture_output=True, text=True).stdout
-    return None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if sanitized():
+        return None
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -198,7 +197,6 @@ def test_an_output_folder_that_is_missing_is_found_before_the_work(trace, tmp_pa
 
 def test_a_full_disk_leaves_no_partial_file(trace, tmp_path):
     """A limit on file size stands in for a full disk: writing fails half way."""
-    import resource
 
     def small_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
