@@ -13,6 +13,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TAMIS_PEERS ?= $(HOME)/.cache/tamis/peers
+export BENCH_ARGS
 python := .venv/bin/python
 # The compiler of the sanitizers is g++, whose thread sanitizer cannot map its shadow memory under
 # strong address randomisation; containers may forbid switching that off, and then rarely need it.

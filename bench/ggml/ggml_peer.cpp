@@ -32,7 +32,8 @@ struct Peer {
 Owned<ggml_backend_buffer, ggml_backend_buffer_free> wrap(ggml_tensor* tensor, void* data) {
   Owned<ggml_backend_buffer, ggml_backend_buffer_free> buffer(
       ggml_backend_cpu_buffer_from_ptr(data, ggml_nbytes(tensor)));
-  if (buffer && ggml_backend_tensor_alloc(buffer.get(), tensor, data) != GGML_STATUS_SUCCESS) buffer.reset();
+  if (buffer && ggml_backend_tensor_alloc(buffer.get(), tensor, data) != GGML_STATUS_SUCCESS)
+    buffer.reset();
   return buffer;
 }
 
