@@ -39,7 +39,8 @@ def new_maxima(logits):
 class Exact:
     """Attention of chosen rows in f64: q [heads, rows, d] over k, v [kv_heads, n, d].
 
-    Row i sees keys 0 … seen[i] − 1. `parts` is the largest number of pieces a contender cuts the keys into, each with its own maximum.
+    Row i sees keys 0 … seen[i] − 1. `parts` is the largest number of pieces a contender cuts the keys
+    into, each with its own maximum.
     """
 
     def __init__(self, q, k, v, seen, scale, parts):
