@@ -4,7 +4,7 @@ Each has `run()`, which is timed, `output()`, which is not, and the arithmetic i
 """
 
 import ctypes
-from ctypes import c_float, c_int, c_int64, c_void_p
+from ctypes import c_char_p, c_float, c_int, c_int64, c_void_p
 
 import numpy as np
 import torch
@@ -15,6 +15,54 @@ sdpa = torch.nn.functional.scaled_dot_product_attention
 
 def address(array):
     return array.ctypes.data_as(c_void_p)
+
+
+class Tamis:
+    """The dense engine; it takes grouped-query heads as they are."""
+
+    owner = "tamis"
+    layout = ""
+    arithmetic = Arithmetic()
+
+    @staticmethod
+    def load(path):
+        library = ctypes.CDLL(str(path))
+        library.bench_tamis_new.restype = c_void_p
+        library.bench_tamis_new.argtypes = [c_int64] * 5 + [c_int, c_float, c_int, c_void_p, c_void_p]
+        library.bench_tamis_run.argtypes = [c_void_p, c_void_p, c_void_p]
+        library.bench_tamis_message.restype = c_char_p
+        library.bench_tamis_message.argtypes = [c_void_p]
+        library.bench_tamis_version.restype = c_char_p
+        library.bench_tamis_free.argtypes = [c_void_p]
+        return library
+
+    @staticmethod
+    def version(library):
+        return library.bench_tamis_version().decode()
+
+    def __init__(self, library, dtype, q, k, v, scale, threads):
+        heads, rows, d = q.shape
+        kv_heads, n, _ = k.shape
+        self.name, self.dtype, self.library = f"tamis {dtype}", dtype, library
+        self.q, self.k, self.v, self.out = q, k, v, np.empty_like(q)
+        code = {"f16": 0, "bf16": 1, "f32": 2}[dtype]
+        self.entry = library.bench_tamis_new(
+            heads, kv_heads, rows, n, d, code, scale, threads, address(k), address(v)
+        )
+        if not self.entry:
+            raise RuntimeError("tamis could not set up dense attention")
+        self.arguments = (self.entry, address(q), address(self.out))
+
+    def run(self):
+        if self.library.bench_tamis_run(*self.arguments) != 0:
+            raise RuntimeError(self.library.bench_tamis_message(self.entry).decode())
+
+    def output(self):
+        return self.out
+
+    def __del__(self):
+        if getattr(self, "entry", None):
+            self.library.bench_tamis_free(self.entry)
 
 
 class Torch:
