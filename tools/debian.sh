@@ -23,7 +23,7 @@ done
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo > /dev/null; then
-    echo "make deps: neither root nor sudo; ask someone who is to run: apt-get install ${missing[*]}" >&2
+    echo "make deps: this needs root or sudo; as root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
     exit 1
   fi
   as_root=(sudo)
