@@ -58,7 +58,6 @@ bench: deps ## dense attention against torch and ggml, written to docs/results
 	@$(TAMIS_PEERS)/bin/python bench/dense.py --peers $(TAMIS_PEERS) --build build/bench $(BENCH_ARGS)
 
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
-	@$(call build,fuzz)
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
 campaign: deps ## long checks: exhaustive where the input space allows

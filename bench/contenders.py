@@ -4,7 +4,7 @@ Each has `run()`, which is timed, `output()`, which is not, and the arithmetic i
 """
 
 import ctypes
-from ctypes import c_char_p, c_float, c_int, c_int64, c_void_p
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
 
 import numpy as np
 import torch
@@ -17,52 +17,106 @@ def address(array):
     return array.ctypes.data_as(c_void_p)
 
 
+class Shape(ctypes.Structure):
+    """tamis_shape."""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("query_heads", c_int64),
+        ("kv_heads", c_int64),
+        ("queries", c_int64),
+        ("head_dim", c_int64),
+        ("value_dim", c_int64),
+        ("dtype", c_int32),
+        ("scale", c_float),
+    ]
+
+
+class KvPages(ctypes.Structure):
+    """tamis_kv_pages."""
+
+    _fields_ = [
+        ("k", c_void_p),
+        ("v", c_void_p),
+        ("tokens", c_int64),
+        ("k_stride", c_int64),
+        ("v_stride", c_int64),
+    ]
+
+
 class Tamis:
-    """The dense engine; it takes grouped-query heads as they are."""
+    """The dense engine through tamis.h. It takes grouped-query heads as they are, in pages of 128 tokens;
+    tables, mask and workspace are made once, as a decode loop would."""
 
     owner = "tamis"
     layout = ""
     arithmetic = Arithmetic()
+    dtypes = {"f16": 0, "bf16": 1, "f32": 2}  # TAMIS_F16, TAMIS_BF16, TAMIS_F32
+    page_tokens = 128  # TAMIS_PAGE_TOKENS
 
     @staticmethod
     def load(path):
         library = ctypes.CDLL(str(path))
-        library.bench_tamis_new.restype = c_void_p
-        library.bench_tamis_new.argtypes = [c_int64] * 5 + [c_int, c_float, c_int, c_void_p, c_void_p]
-        library.bench_tamis_run.argtypes = [c_void_p, c_void_p, c_void_p]
-        library.bench_tamis_message.restype = c_char_p
-        library.bench_tamis_message.argtypes = [c_void_p]
-        library.bench_tamis_version.restype = c_char_p
-        library.bench_tamis_free.argtypes = [c_void_p]
+        library.tamis_version.restype = c_char_p
+        library.tamis_last_error.restype = c_char_p
+        library.tamis_target.argtypes = [POINTER(c_char_p)]
+        library.tamis_workspace_create.argtypes = [c_int, POINTER(c_void_p)]
+        library.tamis_workspace_free.argtypes = [c_void_p]
+        library.tamis_dense.argtypes = [c_void_p] * 7
         return library
 
     @staticmethod
     def version(library):
-        return library.bench_tamis_version().decode()
+        target = c_char_p()
+        Tamis.call(library, library.tamis_target, ctypes.byref(target))
+        return f"{library.tamis_version().decode()} {target.value.decode()}"
+
+    @staticmethod
+    def call(library, function, *arguments):
+        if function(*arguments) != 0:
+            raise RuntimeError(f"tamis: {library.tamis_last_error().decode()}")
 
     def __init__(self, library, dtype, q, k, v, scale, threads):
         heads, rows, d = q.shape
         kv_heads, n, _ = k.shape
         self.name, self.dtype, self.library = f"tamis {dtype}", dtype, library
         self.q, self.k, self.v, self.out = q, k, v, np.empty_like(q)
-        code = {"f16": 0, "bf16": 1, "f32": 2}[dtype]
-        self.entry = library.bench_tamis_new(
-            heads, kv_heads, rows, n, d, code, scale, threads, address(k), address(v)
+        self.lse = np.empty((heads, rows), np.float32)
+        self.seen = np.arange(1, n + 1) if rows > 1 else None
+        self.shape = Shape(ctypes.sizeof(Shape), heads, kv_heads, rows, d, d, self.dtypes[dtype], scale)
+        starts = np.arange(0, n, self.page_tokens, dtype=np.uint64)
+        self.tables = [
+            np.uint64(x[h].ctypes.data) + starts * np.uint64(x.strides[1])
+            for h in range(kv_heads)
+            for x in (k, v)
+        ]
+        self.kv = (KvPages * kv_heads)(
+            *(
+                KvPages(address(self.tables[2 * h]), address(self.tables[2 * h + 1]), n, d, d)
+                for h in range(kv_heads)
+            )
         )
-        if not self.entry:
-            raise RuntimeError("tamis could not set up dense attention")
-        self.arguments = (self.entry, address(q), address(self.out))
+        self.workspace = c_void_p()
+        self.call(library, library.tamis_workspace_create, threads, ctypes.byref(self.workspace))
+        self.arguments = (
+            ctypes.addressof(self.shape),
+            address(q),
+            ctypes.addressof(self.kv),
+            None if self.seen is None else address(self.seen),
+            self.workspace,
+            address(self.out),
+            address(self.lse),
+        )
 
     def run(self):
-        if self.library.bench_tamis_run(*self.arguments) != 0:
-            raise RuntimeError(self.library.bench_tamis_message(self.entry).decode())
+        self.call(self.library, self.library.tamis_dense, *self.arguments)
 
     def output(self):
         return self.out
 
     def __del__(self):
-        if getattr(self, "entry", None):
-            self.library.bench_tamis_free(self.entry)
+        if getattr(self, "workspace", None):
+            self.library.tamis_workspace_free(self.workspace)
 
 
 class Torch:

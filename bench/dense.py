@@ -178,7 +178,7 @@ def main():
     os.sched_setaffinity(0, set(options.cores))
     machine = Machine(options.build / "bench/libtamis_bench.so", options.cores)
     loaded = {
-        "tamis": contenders.Tamis.load(options.build / "bench/libtamis_bench.so"),
+        "tamis": contenders.Tamis.load(options.build / "src/libtamis.so"),
         "ggml": contenders.Ggml.load(options.peers / "ggml/build/libggml_peer.so"),
     }
     described = {**machine.describe(options.peers), "tamis": contenders.Tamis.version(loaded["tamis"])}

@@ -119,6 +119,10 @@ def verdicts(run):
                 shares = [r["share"] for r in mine]
                 text += f", {min(shares):.0%} to {max(shares):.0%} of read bandwidth"
             lines.append(text)
+    if any(r.get("share", 0) > 1 for c in run["cases"] for r in c["results"]):
+        lines.append(
+            "warning: a contender read faster than the bandwidth measured; the machine was busy: repeat"
+        )
     return lines
 
 
