@@ -123,6 +123,7 @@ def interleave(machine, made, repeats, order):
     times = [[] for _ in made]
     for _ in range(repeats):
         for i in order.sample(range(len(made)), len(made)):
+            machine.settle()
             machine.evict()
             start = time.perf_counter_ns()
             made[i].run()

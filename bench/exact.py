@@ -1,8 +1,8 @@
 """Attention in f64, and how far a correct contender may be from it, derived from its arithmetic.
 
 Write w for the exact weights of a row, A = Σ w_j |v_j| for each output component. Then
-  logits    computed in f32 err by at most δ = u32·((d + 2)·Σ|q_i k_i|·scale + 2·|logit| + 8), the last
-            terms for the exponential's argument and its own few ulps; all weights then err, relatively,
+  logits    computed in f32 err by at most δ = u32·((d + 2)·Σ|q_i k_i|·scale + 2·range + 8), the last
+            terms (range: that of the logits) for the exponential and its argument; all weights then err, relatively,
             by at most e^{2δ} − 1;
   weights   rounded to a shorter type before they meet v add `weights`·A;
   the sum   of n terms kept in f32 adds n·u32·A, that of the normaliser as much again;

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from ctypes import POINTER, c_double, c_int, c_size_t, c_void_p
 from importlib.metadata import version
 from pathlib import Path
@@ -45,6 +46,19 @@ def tree():
     return commit if clean else f"{commit} with local changes"
 
 
+def tasks():
+    """Thread ids of this process."""
+    return [int(name) for name in os.listdir("/proc/self/task")]
+
+
+def state(task):
+    """A thread's state: R while it runs or wants to, S while it sleeps, gone after its end."""
+    try:
+        return Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
+
+
 class Machine:
     """`cores` are the ones everything is pinned to, in order: thread 0 on the first."""
 
@@ -67,15 +81,24 @@ class Machine:
             self.buffer.ctypes.data, BUFFER, self.array(), threads, passes
         )
 
+    def settle(self):
+        """Waits until all other threads sleep: an OpenMP pool spins for some 10 ms after its work, on the
+        core that the next contender's pool needs."""
+        deadline = time.monotonic() + 5
+        while any(state(task) == "R" for task in tasks() if task != os.getpid()):
+            if time.monotonic() > deadline:
+                raise RuntimeError("a thread of this process is still busy 5 s after its work was done")
+            time.sleep(0.001)
+
     def evict(self):
-        """Empties the caches of all cores, and takes long enough for idle thread pools to fall asleep."""
+        """Empties the caches of all cores."""
         self.library.bench_evict(self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores))
 
     def pin(self, threads):
         """This thread on the first core, every pool's worker on the others, whichever library made it."""
         main = os.getpid()
         others = set(self.cores[1:threads]) or set(self.cores)
-        for task in map(int, os.listdir("/proc/self/task")):
+        for task in tasks():
             with contextlib.suppress(ProcessLookupError):  # a thread that ended meanwhile
                 os.sched_setaffinity(task, {self.cores[0]} if task == main else others)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 METHOD = """\
 All contenders run in one process on the same pinned cores, in an order drawn anew for each repeat; times
-are medians. Before each run the caches are emptied by reading a buffer of at least four times the last
-cache on every core, since a decode step finds K and V cold; that takes longer than an idle OpenMP pool
-spins, so nobody's pool disturbs the next contender. K and V hold the same numbers for all (at most 8
+are medians. Before each run all idle thread pools have gone to sleep (an OpenMP pool spins for a while
+after its work, which would cost the next contender a core), and the caches are emptied by reading a buffer
+of at least four times the last cache on every core, since a decode step finds K and V cold. K and V hold the same numbers for all (at most 8
 significant bits, so exact in f32, f16 and bf16), in mappings of the same kind. Every contender's output is
 compared with attention in f64 before it is timed, within a bound derived from its arithmetic
 (bench/exact.py); a contender that is wrong is not timed. torch and ggml are given the better of the layouts
