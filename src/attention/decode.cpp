@@ -32,8 +32,9 @@ void scale_queries(const DenseCall& call, const Plan& plan, float* scaled) {
     for (std::int64_t r = 0; r < plan.rows; ++r) {
       float* to = scaled + (h * plan.rows + r) * plan.q_stride;
       const auto from = call.q.row(row_of(call.shape, h, r).index);
-      for (std::size_t c = 0; c < from.size(); ++c) to[c] = from[c] * call.factor;
-      std::fill(to + from.size(), to + plan.q_stride, 0.0F);
+      std::fill(to, to + plan.q_stride, 0.0F);
+      for (std::size_t c = 0; c < from.size(); ++c)
+        to[place(call.kernels, call.type, static_cast<std::int64_t>(c))] = from[c] * call.factor;
     }
 }
 
@@ -132,20 +133,19 @@ void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStat
   for (std::int64_t h = 0; h < shape.kv_heads; ++h)
     for (std::int64_t r = 0; r < plan.rows; ++r) {
       const std::int64_t i = row_of(shape, h, r).index;
-      float& m = states.m[static_cast<std::size_t>(i)];
-      float& l = states.l[static_cast<std::size_t>(i)];
-      const auto o = states.o.row(i);
-      for (std::int64_t span = 0; span < plan.spans; ++span) {
+      const Part whole = part_at(plan, partial, h * plan.spans);
+      const std::span<float> whole_o(whole.o + r * plan.o_stride, static_cast<std::size_t>(plan.o_stride));
+      for (std::int64_t span = 1; span < plan.spans; ++span) {
         const Part part = part_at(plan, partial, h * plan.spans + span);
-        const float* part_o = part.o + r * plan.o_stride;
-        if (span == 0) {
-          m = part.m[r];
-          l = part.l[r];
-          std::copy(part_o, part_o + o.size(), o.begin());
-        } else {
-          merge_row(m, l, o, part.m[r], part.l[r], {part_o, o.size()});
-        }
+        merge_row(whole.m[r], whole.l[r], whole_o, part.m[r], part.l[r],
+                  {part.o + r * plan.o_stride, whole_o.size()});
       }
+      states.m[static_cast<std::size_t>(i)] = whole.m[r];
+      states.l[static_cast<std::size_t>(i)] = whole.l[r];
+      const auto o = states.o.row(i);
+      for (std::size_t c = 0; c < o.size(); ++c)
+        o[c] =
+            whole_o[static_cast<std::size_t>(place(call.kernels, call.type, static_cast<std::int64_t>(c)))];
     }
 }
 

@@ -70,11 +70,13 @@ inline __m128i load_first_halves(const std::uint16_t* p, int n) {
 }
 
 struct F32 {
+  static constexpr bool interleaved = false;
   using Element = float;
   static V load(const float* p) { return _mm256_loadu_ps(p); }
   static V load_first(const float* p, int n) { return _mm256_maskload_ps(p, first_mask(n)); }
 };
 struct F16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
@@ -82,12 +84,23 @@ struct F16 {
   static V load_first(const std::uint16_t* p, int n) { return _mm256_cvtph_ps(load_first_halves(p, n)); }
 };
 struct Bf16 {
+  static constexpr bool interleaved = true;
   using Element = std::uint16_t;
   static V widen(__m128i x) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16)); }
   static V load(const std::uint16_t* p) {
     return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static V load_first(const std::uint16_t* p, int n) { return widen(load_first_halves(p, n)); }
+  static __m256i words(const std::uint16_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static V load_even(const std::uint16_t* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(words(p), 16));
+  }
+  static V load_odd(const std::uint16_t* p) {
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(words(p), _mm256_set1_epi32(static_cast<int>(0xFFFF'0000U))));
+  }
 };
 
 }  // namespace

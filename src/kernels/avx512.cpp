@@ -61,11 +61,13 @@ inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 
 struct F32 {
+  static constexpr bool interleaved = false;
   using Element = float;
   static V load(const float* p) { return _mm512_loadu_ps(p); }
   static V load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(first_mask(n), p); }
 };
 struct F16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
@@ -75,6 +77,7 @@ struct F16 {
   }
 };
 struct Bf16 {
+  static constexpr bool interleaved = true;
   using Element = std::uint16_t;
   static V widen(__m256i x) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16)); }
   static V load(const std::uint16_t* p) {
@@ -82,6 +85,14 @@ struct Bf16 {
   }
   static V load_first(const std::uint16_t* p, int n) {
     return widen(_mm256_maskz_loadu_epi16(first_mask(n), p));
+  }
+  static __m512i words(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
+  static V load_even(const std::uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(words(p), 16));
+  }
+  static V load_odd(const std::uint16_t* p) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(words(p), _mm512_set1_epi32(static_cast<int>(0xFFFF'0000U))));
   }
 };
 

@@ -65,7 +65,26 @@ struct Ahead {
   }
 };
 
-// ---- Few queries ----
+// ---- Few queries: columns go in pairs of vectors ----
+
+/// Vector h of the 2·W elements at p, in the order that Type finds cheapest: the first and second half,
+/// or the even and odd elements.
+template <class Type>
+TAMIS_INLINE V load_half(const typename Type::Element* p, int h) {
+  if constexpr (Type::interleaved) {
+    return h == 0 ? Type::load_even(p) : Type::load_odd(p);
+  } else {
+    return Type::load(p + h * W);
+  }
+}
+
+/// The same of the first n < 2·W elements, zeros after them.
+template <class Type>
+TAMIS_INLINE V load_half_first(const typename Type::Element* p, int n, int h) {
+  typename Type::Element x[2 * W] = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return load_half<Type>(x, h);
+}
 
 /// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller side stays in
 /// registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
@@ -88,7 +107,7 @@ TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_str
   }
 }
 
-/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of W.
+/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of 2·W.
 template <class Type, int R, int K, bool whole>
 TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const typename Type::Element* k,
                                std::int64_t k_stride, int d, float* s, std::int64_t s_stride,
@@ -96,30 +115,35 @@ TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const type
   V sum[R][K];
   for (int r = 0; r < R; ++r)
     for (int j = 0; j < K; ++j) sum[r][j] = zero();
+  constexpr int bytes = 2 * K * W * static_cast<int>(sizeof(*k));
   int c = 0;
-  for (; c + W <= d; c += W) {
-    ahead.template fetch<K * W* static_cast<int>(sizeof(*k))>();
-    logits_step<R, K>(sum, q + c, q_stride, [&](int j) { return Type::load(k + j * k_stride + c); });
+  for (; c + 2 * W <= d; c += 2 * W) {
+    ahead.template fetch<bytes>();
+    for (int h = 0; h < 2; ++h)
+      logits_step<R, K>(sum, q + c + h * W, q_stride,
+                        [&](int j) { return load_half<Type>(k + j * k_stride + c, h); });
   }
   if constexpr (!whole)
-    logits_step<R, K>(sum, q + c, q_stride,
-                      [&](int j) { return Type::load_first(k + j * k_stride + c, d - c); });
-  constexpr int total = R * K;
-  float value[(total + 7) / 8 * 8];
-  for (int first = 0; first < total; first += 8) {
-    V group[8];
-    for (int i = 0; i < 8; ++i)
-      group[i] = first + i < total ? sum[(first + i) / K][(first + i) % K] : zero();
-    reduce8(group, value + first);
+    for (int h = 0; h < 2; ++h)
+      logits_step<R, K>(sum, q + c + h * W, q_stride,
+                        [&](int j) { return load_half_first<Type>(k + j * k_stride + c, d - c, h); });
+  if constexpr (K == 4) {
+    for (int r = 0; r < R; ++r) reduce4(sum[r], s + r * s_stride);
+  } else {
+    static_assert(R * K <= 8);
+    V all[8];
+    for (int i = 0; i < 8; ++i) all[i] = i < R * K ? sum[i / K][i % K] : zero();
+    float value[8];
+    reduce8(all, value);
+    for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
   }
-  for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
 }
 
 template <class Type, int R, int K, bool whole>
 TAMIS_INLINE void logits_rows(const float* q, std::int64_t q_stride, const typename Type::Element* k,
                               std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
                               Ahead& ahead) {
-  ahead.spread_over(keys / K * (d / W));
+  ahead.spread_over(keys / K * (d / (2 * W)));
   int j = 0;
   for (; j + K <= keys; j += K)
     logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride, ahead);
@@ -131,7 +155,7 @@ template <class Type, bool whole>
 void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes, std::int64_t k_stride,
             int keys, int d, float* s, std::int64_t s_stride, const void* from, std::int64_t bytes) {
   if constexpr (whole) {
-    if (d % W != 0)
+    if (d % (2 * W) != 0)
       return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from, bytes);
   }
   const auto* k = static_cast<const typename Type::Element*>(k_bytes);
@@ -206,15 +230,19 @@ TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typ
   V sum[R][C];
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) sum[r][c] = first ? zero() : load(o + r * o_stride + c * W);
+  constexpr int bytes = C * W * static_cast<int>(sizeof(*v));
   if (rest == 0) {
     for (int j = 0; j < keys; ++j) {
-      ahead.template fetch<C * W* static_cast<int>(sizeof(*v))>();
-      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return Type::load(v + j * v_stride + c * W); });
+      ahead.template fetch<bytes>();
+      const auto* row = v + j * v_stride;
+      combine_step<R, C>(sum, p + j, p_stride,
+                         [&](int c) { return load_half<Type>(row + c / 2 * 2 * W, c % 2); });
     }
   } else {
-    for (int j = 0; j < keys; ++j)
-      combine_step<R, C>(sum, p + j, p_stride,
-                         [&](int) { return Type::load_first(v + j * v_stride, rest); });
+    for (int j = 0; j < keys; ++j) {
+      const auto* row = v + j * v_stride;
+      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return load_half_first<Type>(row, rest, c); });
+    }
   }
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) store(o + r * o_stride + c * W, sum[r][c]);
@@ -233,11 +261,11 @@ TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride, const type
     for (; c + C * W <= d; c += C * W)
       combine_block<Type, R, C>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
                                 o_stride, ahead);
-    for (; c + W <= d; c += W)
-      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
+    for (; c + 2 * W <= d; c += 2 * W)
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
                                 o_stride, ahead);
     if (c < d)
-      combine_block<Type, R, 1>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
                                 o_stride, ahead);
   }
 }
@@ -365,8 +393,9 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
 
 constexpr Kernels make_table(const char* name) {
   return {name,
-          W,
+          2 * W,
           T,
+          {F32::interleaved, F16::interleaved, Bf16::interleaved},
           {logits<F32, true>, logits<F16, true>, logits<Bf16, true>},
           maximum,
           weigh,

@@ -16,10 +16,15 @@ enum KvType : int { kv_f32 = 0, kv_f16 = 1, kv_bf16 = 2 };
 /// written up to the next multiple of `pad` floats; K and V never are.
 struct Kernels {
   const char* name;
-  int pad;   ///< floats in a vector
+  int pad;   ///< floats in two vectors
   int tile;  ///< queries that a tile kernel works on at once
 
   // ---- Few queries: vectors run along the head dimension ----
+  // Columns of q and o stand where `place` below says.
+
+  /// Whether each group of `pad` columns holds the even ones first, then the odd ones: two bf16 in a
+  /// 32-bit word are widened by a shift and a mask, without moving them between lanes.
+  bool interleaved[3];
 
   /// s(r, j) = q_r · k_j for r < rows, j < keys ≤ 128. q is padded with zeros, s is padded.
   /// While it works it prefetches `ahead_bytes` bytes from `ahead` (the page that is read next).
@@ -55,6 +60,13 @@ struct Kernels {
   /// x ← 2^x for x ≤ 127; 0 below −126. Used by tests; the engines call it through `weigh`.
   void (*exp2)(float* x, std::int64_t n);
 };
+
+/// Where column c of q and o stands for the kernels of few queries.
+inline std::int64_t place(const Kernels& kernels, KvType type, std::int64_t c) {
+  if (!kernels.interleaved[type]) return c;
+  const std::int64_t i = c % kernels.pad;
+  return c - i + i % 2 * (kernels.pad / 2) + i / 2;
+}
 
 /// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make campaign`.
 inline constexpr double exp2_relative_error = 0x1p-23;

@@ -39,11 +39,13 @@ inline V power_of_two(V n) {
 }
 
 struct F32 {
+  static constexpr bool interleaved = false;
   using Element = float;
   static V load(const float* p) { return *p; }
   static V load_first(const float* p, int) { return *p; }
 };
 struct F16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     const std::uint32_t magnitude = static_cast<std::uint32_t>(*p & 0x7FFFU) << 13;
@@ -65,6 +67,7 @@ struct F16 {
   static V load_first(const std::uint16_t* p, int) { return load(p); }
 };
 struct Bf16 {
+  static constexpr bool interleaved = false;
   using Element = std::uint16_t;
   static V load(const std::uint16_t* p) {
     const std::uint32_t bits = static_cast<std::uint32_t>(*p) << 16;

@@ -1,0 +1,83 @@
+# Everything a developer does, from a machine with only git, make and root (or sudo) on Debian.
+# CMake's presets do the building; this file puts what they need in place first.
+#   JOBS=N            parallel jobs (default: all cores)
+#   DEPS=no           install nothing, take what the machine has
+#   FUZZ_SECONDS=60   time for each fuzz target
+#   BENCH_ARGS=...    passed to bench/dense.py, for example --quick
+#   TAMIS_PEERS=DIR   where `make bench` keeps torch and ggml
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+TAMIS_PEERS ?= $(HOME)/.cache/tamis/peers
+export BENCH_ARGS
+python := .venv/bin/python
+# The compiler of the sanitizers is g++, whose thread sanitizer cannot map its shadow memory under
+# strong address randomisation; containers may forbid switching that off, and then rarely need it.
+fixed_addresses = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+define build
+cmake --preset $(1) >/dev/null
+cmake --build --preset $(1) -j $(JOBS)
+endef
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+
+deps: ## install Debian packages that are missing and make .venv
+	@tools/debian.sh deps/debian.txt
+	@tools/venv.sh .venv deps/python.txt
+
+deps-dev: deps
+	@tools/debian.sh deps/debian-dev.txt
+
+demo: build ## attention on the shipped trace, checked, as a page in out/demo
+	@tools/demo.sh build/release/cli/tamis $(python) out/demo
+
+build: deps ## build the library and the program in build/release
+	@$(call build,release)
+
+test: deps ## unit tests, a program against the installed library, the command line
+	@$(call build,dev)
+	@ctest --preset dev -j $(JOBS)
+	@tests/consumer/check.sh build/dev
+	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli
+
+sanitize: deps ## unit tests and fuzz corpora under the address, undefined and thread sanitizers
+	@$(call build,asan-ubsan)
+	@UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan-ubsan -j $(JOBS)
+	@$(call build,tsan)
+	@$(fixed_addresses) ctest --preset tsan -j $(JOBS)
+
+bench: deps ## dense attention against torch and ggml, written to docs/results
+	@$(call build,bench)
+	@JOBS=$(JOBS) bench/peers.sh $(TAMIS_PEERS) /usr/bin/python3
+	@$(TAMIS_PEERS)/bin/python bench/dense.py --peers $(TAMIS_PEERS) --build build/bench $(BENCH_ARGS)
+
+fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
+	@fuzz/run.sh $(FUZZ_SECONDS)
+
+campaign: deps ## long checks: exhaustive where the input space allows
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
+	@build/dev/tests/tamis_campaign
+
+format: deps-dev ## rewrite C++ and Python in the project's format
+	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format -i
+	@$(python) -m ruff format --quiet .
+
+lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
+	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format --dry-run --Werror
+	@git ls-files '*.sh' .ci/run | xargs shellcheck
+	@$(python) -m ruff format --quiet --check .
+	@$(python) -m ruff check --quiet .
+	@cmake --preset dev >/dev/null
+	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/dev
+
+clean: ## delete what was built; keeps .venv and the peers
+	@rm -rf build out
+
+.PHONY: help deps deps-dev demo build test sanitize bench fuzz campaign format lint clean

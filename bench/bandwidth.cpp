@@ -1,0 +1,95 @@
+// Measures how fast this machine reads memory, the roofline of a decode step, and empties its caches.
+// Loaded by bench/dense.py; costs a few passes over the given buffer.
+#include <sched.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t line = 64;  // bytes of a cache line
+using Lanes = std::uint64_t __attribute__((vector_size(32)));
+
+/// Reads `bytes` as `streams` interleaved sequences, as an attention kernel reads K beside V. How many
+/// streams a core's prefetchers follow best differs, so the caller tries several.
+template <int streams>
+std::uint64_t read(const std::byte* data, std::size_t bytes) {
+  const std::size_t each = bytes / streams / (4 * line) * (4 * line);
+  Lanes sum[8] = {};
+  for (std::size_t at = 0; at < each; at += 4 * line)
+    for (int s = 0; s < streams; ++s) {
+      const auto* lanes = reinterpret_cast<const Lanes*>(data + s * each + at);
+      for (int i = 0; i < 8; ++i) sum[i] += lanes[i];
+    }
+  std::uint64_t total = 0;
+  for (const Lanes& s : sum) total += s[0] + s[1] + s[2] + s[3];
+  return total;
+}
+
+using Read = std::uint64_t (*)(const std::byte*, std::size_t);
+constexpr Read reads[] = {read<1>, read<2>, read<4>, read<8>};
+
+void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+// The sums end here so that the compiler cannot drop the reads.
+volatile std::uint64_t sink;
+
+}  // namespace
+
+extern "C" {
+
+/// Best bytes per second over `passes` passes of each way to read, one thread on each core, every
+/// thread its own part of the buffer.
+__attribute__((visibility("default"))) double bench_read_bandwidth(const std::byte* data, std::size_t bytes,
+                                                                   const int* cores, int threads,
+                                                                   int passes) {
+  using clock = std::chrono::steady_clock;
+  const std::size_t part = bytes / threads / 4096 * 4096;
+  double best = 0;
+  clock::time_point start = clock::now();
+  int barriers = 0;
+  std::barrier together(threads, [&]() noexcept {
+    // Odd calls come when all are ready to read, even ones when all have read.
+    const auto now = clock::now();
+    if (++barriers % 2 == 0)
+      best = std::max(
+          best, static_cast<double>(part) * threads / std::chrono::duration<double>(now - start).count());
+    start = now;
+  });
+  std::vector<std::jthread> others;
+  for (int t = 0; t < threads; ++t)
+    others.emplace_back([&, t] {
+      pin(cores[t]);
+      for (const Read way : reads)
+        for (int pass = 0; pass < passes; ++pass) {
+          together.arrive_and_wait();
+          sink = way(data + t * part, part);
+          together.arrive_and_wait();
+        }
+    });
+  others.clear();
+  return best;
+}
+
+/// Every core reads the whole buffer, which is several times the last cache: what was cached is gone.
+__attribute__((visibility("default"))) void bench_evict(const std::byte* data, std::size_t bytes,
+                                                        const int* cores, int threads) {
+  std::vector<std::jthread> readers;
+  for (int t = 0; t < threads; ++t)
+    readers.emplace_back([=] {
+      pin(cores[t]);
+      sink = read<1>(data, bytes);
+    });
+}
+
+}  // extern "C"

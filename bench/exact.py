@@ -1,0 +1,103 @@
+"""Attention in f64, and how far a correct contender may be from it, derived from its arithmetic.
+
+Write w for the exact weights of a row, A = Σ w_j |v_j| for each output component. Then
+  logits    computed in f32 err by at most δ = u32·((d + 2)·Σ|q_i k_i|·scale + 2·range + 8), the last
+            terms (range: that of the logits) for the exponential and its argument; all weights then err, relatively,
+            by at most e^{2δ} − 1;
+  weights   rounded to a shorter type before they meet v add `weights`·A;
+  the sum   of n terms kept in f32 adds n·u32·A, that of the normaliser as much again;
+            kept in a shorter type of unit roundoff u, adding term j errs by at most u·A and also by no
+            more than the term itself (the old sum is representable), and each rescaling at a new
+            maximum errs by u·A: together Σ_{w_j < u} w_j |v_j| + (#{w_j ≥ u} + rescalings)·u·A;
+  the store of the output adds `output`·|out|.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+F32 = 2.0**-24
+F16 = 2.0**-11
+BF16 = 2.0**-8
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Unit roundoffs of a contender where they differ from f32's."""
+
+    accumulator: float = F32
+    weights: float = 0.0
+    output: float = F32
+
+
+def new_maxima(logits):
+    """How often a running maximum along each row rises, the first key included."""
+    running = np.maximum.accumulate(logits, axis=1)
+    return (running[:, 1:] > running[:, :-1]).sum(axis=1) + 1
+
+
+class Exact:
+    """Attention of chosen rows in f64: q [heads, rows, d] over k, v [kv_heads, n, d].
+
+    Row i sees keys 0 … seen[i] − 1. `parts` is the largest number of pieces a contender cuts the keys
+    into, each with its own maximum.
+    """
+
+    def __init__(self, q, k, v, seen, scale, parts):
+        heads, rows, d = q.shape
+        kv_heads, n, _ = k.shape
+        group = heads // kv_heads
+        self.out = np.empty((heads, rows, d))
+        self.absolute = np.empty_like(self.out)  # A
+        self.small = np.empty_like(self.out)  # Σ_{w_j < u} w_j |v_j| for u of f16
+        self.large = np.empty((heads, rows, 1))  # #{w_j ≥ u} + rescalings
+        self.delta = np.empty((heads, rows, 1))
+        self.n = n
+        seen = np.asarray(seen)
+        hidden = np.arange(n)[None, :] >= np.tile(seen, group)[:, None]
+        for h in range(kv_heads):
+            mine = slice(h * group, (h + 1) * group)
+            queries = q[mine].reshape(-1, d).astype(np.float64)
+            keys, values = k[h].astype(np.float64), v[h].astype(np.float64)
+            logits = queries @ keys.T * scale
+            size = np.abs(queries) @ np.abs(keys).T * scale
+            bound = F32 * ((d + 2) * size.max(axis=1) + 2 * np.ptp(logits, axis=1) + 8)
+            logits[hidden] = -np.inf
+            w = np.exp(logits - logits.max(axis=1, keepdims=True))
+            w /= w.sum(axis=1, keepdims=True)
+
+            shape = (group, rows, d)
+            self.out[mine] = (w @ values).reshape(shape)
+            np.abs(values, out=values)
+            self.absolute[mine] = (w @ values).reshape(shape)
+            self.small[mine] = (np.where(w < F16, w, 0) @ values).reshape(shape)
+            rescalings = sum(new_maxima(part) for part in np.array_split(logits, parts, axis=1))
+            self.large[mine] = ((w >= F16).sum(axis=1) + rescalings).reshape(group, rows, 1)
+            self.delta[mine] = bound.reshape(group, rows, 1)
+
+    def tolerance(self, arithmetic):
+        relative = np.expm1(2 * self.delta) + arithmetic.weights + 2 * self.n * F32
+        total = relative * self.absolute + arithmetic.output * np.abs(self.out)
+        if arithmetic.accumulator > F32:
+            assert arithmetic.accumulator == F16, "the sets of small and large weights are those of f16"
+            total += self.small + self.large * F16 * self.absolute
+        return total
+
+    def fault(self, out, arithmetic):
+        """None if `out` is exact attention up to the contender's rounding, else what is wrong, in words."""
+        if out.shape != self.out.shape:
+            return f"has shape {out.shape} instead of {self.out.shape}"
+        error, allowed = np.abs(out - self.out), self.tolerance(arithmetic)
+        wrong = ~(error <= allowed)  # NaN is wrong
+        if not wrong.any():
+            return None
+        head, row, i = np.unravel_index(np.argmax(np.where(wrong, error - allowed, -1)), wrong.shape)
+        return (
+            f"is wrong: head {head}, row {row}, component {i} is {out[head, row, i]:.9g}, "
+            f"exact {self.out[head, row, i]:.9g}, and rounding explains {allowed[head, row, i]:.3g} at most"
+        )
+
+    def discriminates(self, arithmetic):
+        """Whether the tolerance is tight enough to reject every head's answer given for its neighbour."""
+        wrong = np.abs(np.roll(self.out, 1, axis=0) - self.out) > self.tolerance(arithmetic)
+        return bool(np.all(wrong.any(axis=(1, 2))))

@@ -1,0 +1,53 @@
+// What a subcommand is. To add one: write a file that defines `Run declare_NAME(CLI::App&, const Globals&)`
+// and add NAME to the table in commands.cpp; help, manual and completion follow from its declaration.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tamis::cli {
+
+/// Options that every subcommand takes, before or after its name.
+struct Globals {
+  bool json = false;
+  int threads = 0;  ///< 0: every core this process may use
+  std::string backend = "cpu";
+};
+
+/// Restricts a value to these words, which help and completion then offer.
+void one_of(CLI::Option* option, const std::vector<std::string>& words);
+
+/// What to do once the options are parsed; returns the exit status: 0 done, 1 the answer is no.
+using Run = std::function<int()>;
+
+/// How a subcommand is declared on its App:
+///   description  the first line is the summary; the paragraphs after it are the manual, in which a line
+///                that begins with two spaces is kept as it is
+///   footer       one example, a command that runs at the root of the repository
+///   type_name    of an option: NAME (a word), TRACE or FILE (a file), a|b|c (one of these)
+struct Command {
+  const char* name;
+  Run (*declare)(CLI::App& app, const Globals& globals);
+};
+
+/// The program: its global options and all subcommands, ready to parse.
+class Program {
+ public:
+  Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  CLI::App& app() { return app_; }
+  /// Runs the subcommand that was parsed.
+  int run() { return run_(); }
+
+ private:
+  Globals globals_;
+  Run run_;
+  CLI::App app_;
+};
+
+}  // namespace tamis::cli

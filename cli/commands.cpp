@@ -1,0 +1,74 @@
+// The table of subcommands and the options that all of them share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include <tamis/info.h>
+
+#include "command.h"
+#include "text/render.h"
+
+// In the order of the manual.
+#define TAMIS_COMMANDS(COMMAND) \
+  COMMAND(info)                 \
+  COMMAND(attend)               \
+  COMMAND(manual)               \
+  COMMAND(completion)
+
+namespace tamis::cli {
+
+#define DECLARE(name) Run declare_##name(CLI::App& app, const Globals& globals);
+TAMIS_COMMANDS(DECLARE)
+#undef DECLARE
+
+namespace {
+
+#define LIST(name) Command{#name, declare_##name},
+constexpr std::array commands{TAMIS_COMMANDS(LIST)};
+#undef LIST
+
+constexpr int most_threads = 4096;
+
+std::string check_threads(const std::string& text) {
+  int threads = 0;
+  if (CLI::detail::lexical_cast(text, threads) && threads >= 1 && threads <= most_threads) return {};
+  return fmt::format("'{}' is not a whole number from 1 to {}", text, most_threads);
+}
+
+}  // namespace
+
+void one_of(CLI::Option* option, const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& value) {
+    if (std::ranges::find(words, value) != words.end()) return std::string();
+    return fmt::format("there is no '{}'; available: {}", value, fmt::join(words, ", "));
+  };
+  option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(CLI::Validator(check, "", "one of"));
+}
+
+Program::Program()
+    : app_(
+          "sparse self-attention, with evidence\n\n"
+          "tamis computes attention over captured queries, keys and values and says, for every result, "
+          "what it proves. Results go to standard output, errors to standard error as one sentence. "
+          "Inputs are never modified; outputs appear under their name only when they are complete.",
+          "tamis") {
+  app_.formatter_fn(
+      [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return help_text(*app); });
+  app_.fallthrough();
+  app_.require_subcommand(1);
+  app_.set_help_flag("-h,--help", "print this help and exit");
+  app_.set_version_flag("--version", fmt::format("tamis {}", version()), "print the version and exit");
+  app_.add_flag("--json", globals_.json, "print one JSON object instead of a table");
+  app_.add_option("--threads", globals_.threads, "threads to use (default: every core available)")
+      ->type_name("N")
+      ->check(CLI::Validator(check_threads, "", "threads"));
+  one_of(app_.add_option("--backend", globals_.backend, "what computes (default: cpu)"), {"cpu"});
+  for (const Command& command : commands) {
+    CLI::App* sub = app_.add_subcommand(command.name);
+    // CLI11 runs callbacks while it parses; what they choose runs after, outside its error handling.
+    sub->callback([this, run = command.declare(*sub, globals_)] { run_ = run; });
+  }
+}
+
+}  // namespace tamis::cli

@@ -1,0 +1,37 @@
+#include "terminal/interrupt.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <tamis/error.h>
+
+namespace tamis::cli {
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+
+void remember(int signal) { caught = signal; }
+
+}  // namespace
+
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = remember;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+bool interrupted() { return caught != 0; }
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Error(Code::cancelled, "interrupted");
+}
+
+void die_of_interrupt() {
+  const int signal = caught != 0 ? caught : SIGINT;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  std::_Exit(3);
+}
+
+}  // namespace tamis::cli

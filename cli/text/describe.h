@@ -1,0 +1,63 @@
+// What the program says about itself, read from the declared options: the one source of help, manual and
+// shell completion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+// Only declared: CLI11 is slow to compile.
+namespace CLI {
+class App;
+}
+
+namespace tamis::cli {
+
+struct OptionText {
+  std::string short_name;            ///< "h", or empty
+  std::string long_name;             ///< "help"; empty for a positional
+  std::string value;                 ///< what it takes: "N", "FILE", "a|b"; empty for a flag
+  std::vector<std::string> choices;  ///< the values of "a|b"
+  std::string text;
+  bool takes_file = false;
+  bool repeats = false;
+  bool required = false;
+
+  [[nodiscard]] bool positional() const { return long_name.empty(); }
+  /// "-h, --help", "--threads N", "TRACE".
+  [[nodiscard]] std::string heading() const;
+};
+
+/// A piece of a manual: a paragraph, or lines to be kept as they are.
+struct Paragraph {
+  bool verbatim = false;
+  std::string text;
+};
+
+struct CommandText {
+  std::string name;  ///< "attend", or "tamis" for the program
+  std::string summary;
+  std::vector<Paragraph> body;
+  std::vector<OptionText> positionals;
+  std::vector<OptionText> options;
+  std::string example;
+
+  /// "tamis attend", or "tamis" for the program.
+  [[nodiscard]] std::string full_name() const;
+  /// "tamis attend TRACE [options]".
+  [[nodiscard]] std::string usage() const;
+};
+
+struct ProgramText {
+  CommandText program;  ///< its options are the global ones
+  std::vector<CommandText> commands;
+};
+
+CommandText describe_command(const CLI::App& app);
+/// `app` is the program or one of its subcommands.
+ProgramText describe_program(const CLI::App& app);
+
+/// Exit status and environment: true of every command, said once.
+std::vector<OptionText> exit_statuses();
+std::vector<OptionText> environment();
+
+}  // namespace tamis::cli

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Dense attention on the shipped trace, checked against the f64 reference, and a page about it.
+#   tools/demo.sh PROGRAM PYTHON FOLDER
+# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about ten seconds.
+set -euo pipefail
+if [[ $# -ne 3 ]]; then
+  echo "usage: tools/demo.sh PROGRAM PYTHON FOLDER" >&2
+  exit 2
+fi
+program=$1 python=$2 folder=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+trace=data/smollm2-kjv-8k-small.safetensors
+
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
+[[ $python == */* ]] && python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
+cd "$root"
+
+"$program" attend "$trace" --dense --check --out "$folder/dense.safetensors" --json > "$folder/dense.json"
+"$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" --page "$folder/index.html"
+echo "$folder/index.html"
