@@ -1,5 +1,6 @@
 // Dense attention over the one list of cases, on every target, and what else its contract promises.
 #include <gtest/gtest.h>
+#include <tamis/tamis.h>
 
 #include <cmath>
 #include <limits>
@@ -31,9 +32,36 @@ Result run_dense(const Problem& problem, Workspace& workspace) {
   return result;
 }
 
+/// The same through the C ABI.
+Result run_c_abi(const Problem& problem) {
+  const Shape& shape = problem.shape();
+  const tamis_shape c_shape{sizeof(tamis_shape),
+                            shape.query_heads,
+                            shape.kv_heads,
+                            shape.queries,
+                            shape.head_dim,
+                            shape.value_dim,
+                            static_cast<tamis_dtype>(shape.dtype),
+                            shape.scale};
+  std::vector<tamis_kv_pages> kv;
+  for (const KvPages& head : problem.kv())
+    kv.push_back({head.k, head.v, head.tokens, head.k_stride, head.v_stride});
+  Result result{std::vector<float>(static_cast<std::size_t>(shape.rows() * shape.value_dim)),
+                std::vector<float>(static_cast<std::size_t>(shape.rows()))};
+  tamis_workspace* workspace = nullptr;
+  EXPECT_EQ(tamis_workspace_create(2, &workspace), TAMIS_OK);
+  EXPECT_EQ(tamis_dense(&c_shape, problem.q().data, kv.data(),
+                        problem.seen().empty() ? nullptr : problem.seen().data(), workspace,
+                        result.out.data(), result.lse.data()),
+            TAMIS_OK)
+      << tamis_last_error();
+  tamis_workspace_free(workspace);
+  return result;
+}
+
 class EveryCase : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EveryCase, IsWithinItsBoundOnEveryTarget) {
+TEST_P(EveryCase, IsWithinItsBoundOnEveryTargetAndThroughTheCAbi) {
   const Problem problem(GetParam());
   const Answer reference = reference_answer(problem);
   Workspace workspace(2);
@@ -41,6 +69,7 @@ TEST_P(EveryCase, IsWithinItsBoundOnEveryTarget) {
     SCOPED_TRACE(target);
     const Result result = run_dense(problem, workspace);
     expect_within_bound(problem, reference, result.out, result.lse);
+    EXPECT_EQ(result, run_c_abi(problem));
   });
 }
 
