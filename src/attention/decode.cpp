@@ -49,14 +49,27 @@ Part part_at(const Plan& plan, float* partial, std::int64_t item) {
   return {at + plan.rows * plan.o_stride, at + plan.rows * (plan.o_stride + 1), at};
 }
 
+/// What to prefetch of a page: its rows as one stretch, or none of it if others' rows lie between them.
+/// `from` is an address in use even then: the kernels prefetch it without looking at `bytes`.
+struct Stretch {
+  const void* from;
+  std::int64_t bytes;
+};
+Stretch stretch(const void* page, std::int64_t keys, std::int64_t dim, std::int64_t stride, DType dtype) {
+  return {page, stride == dim ? keys * dim * size_of(dtype) : 0};
+}
+
 /// Turns a page's logits into weights and returns by how much what came before shrinks.
 float weigh_row(const Kernels& kernels, float* s, std::int64_t seen, std::int64_t keys, float& m,
                 float& l) {
   if (seen < keys) std::fill(s + std::max<std::int64_t>(seen, 0), s + keys, 0.0F);
   if (seen <= 0) return 1.0F;
   const float top = std::max(m, kernels.maximum(s, static_cast<int>(seen)));
-  float shrink = m - top;
-  kernels.exp2(&shrink, 1);
+  float shrink = 1.0F;
+  if (top != m) {  // exp2(0) is exactly 1, so skipping it changes no bit
+    shrink = m - top;
+    kernels.exp2(&shrink, 1);
+  }
   l = l * shrink + kernels.weigh(s, static_cast<int>(seen), top);
   m = top;
   return shrink;
@@ -84,21 +97,22 @@ void attend_span(const DenseCall& call, const Plan& plan, std::int64_t kv_head, 
     const auto page = static_cast<std::size_t>(first / page_tokens);
     const std::int64_t keys = std::min(page_tokens, end - first);
     // While K is used V comes in, and while V is used the next page's K does.
-    const std::int64_t element = size_of(shape.dtype);
-    const bool more = first + page_tokens < most;
+    const std::int64_t next = std::clamp<std::int64_t>(most - first - page_tokens, 0, page_tokens);
+    const Stretch v_ahead = stretch(kv.v[page], keys, d_v, kv.v_stride, shape.dtype);
+    const Stretch k_ahead =
+        stretch(next > 0 ? kv.k[page + 1] : kv.k[page], next, d, kv.k_stride, shape.dtype);
     call.kernels.logits[call.type](scaled, plan.q_stride, rows, kv.k[page], kv.k_stride,
-                                   static_cast<int>(keys), d, weights, page_keys, kv.v[page],
-                                   keys * kv.v_stride * element);
+                                   static_cast<int>(keys), d, weights, page_keys, v_ahead.from,
+                                   v_ahead.bytes);
     float shrink[decode_rows];
     for (std::int64_t r = 0; r < plan.rows; ++r) {
       const std::int64_t sees = keys_seen(call.seen, row_of(shape, kv_head, r).query, kv) - first;
       shrink[r] = weigh_row(call.kernels, weights + r * page_keys, std::min(sees, keys), keys, part.m[r],
                             part.l[r]);
     }
-    const std::int64_t next_keys = more ? std::min(page_tokens, most - first - page_tokens) : 0;
     call.kernels.combine[call.type](weights, page_keys, rows, kv.v[page], kv.v_stride,
-                                    static_cast<int>(keys), d_v, page_sum, plan.o_stride,
-                                    more ? kv.k[page + 1] : nullptr, next_keys * kv.k_stride * element);
+                                    static_cast<int>(keys), d_v, page_sum, plan.o_stride, k_ahead.from,
+                                    k_ahead.bytes);
     for (std::int64_t r = 0; r < plan.rows; ++r)
       call.kernels.scale_add(part.o + r * plan.o_stride, shrink[r], page_sum + r * plan.o_stride,
                              static_cast<int>(plan.o_stride));

@@ -12,7 +12,7 @@
 namespace tamis {
 namespace {
 
-constexpr std::int64_t item_rows = 64;  // shares the widening of a page; one item's sums fit the cache
+constexpr std::int64_t item_rows = 128;  // shares the widening of a page; one item's sums fit the cache
 
 /// One tile's memory, in a worker's scratch. All matrices have rows of `tile` floats.
 struct Tile {
@@ -48,7 +48,7 @@ Plan plan_for(const DenseCall& call) {
   plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
   plan.tile_floats = round_up(plan.tile * (shape.head_dim + shape.value_dim + 4), 16);
   plan.weight_floats = round_up(plan.tile * page_keys, 16);
-  plan.page_floats = call.type != kv_f32 ? page_keys * std::max(shape.head_dim, shape.value_dim) : 0;
+  plan.page_floats = page_keys * std::max(shape.head_dim, shape.value_dim);
   return plan;
 }
 
@@ -75,10 +75,10 @@ Tile start_tile(const DenseCall& call, const Plan& plan, std::int64_t kv_head, s
   return tile;
 }
 
-/// The tokens of a page as floats: the page itself if it holds floats, else widened into `scratch`.
+/// The tokens of a page as floats in `scratch`, in a row: tiles broadcast them many times, and from
+/// memory with gaps or far away that would miss the caches.
 View<const float> widened(const DenseCall& call, const void* page, std::int64_t stride, std::int64_t keys,
                           std::int64_t cols, float* scratch) {
-  if (call.type == kv_f32) return {static_cast<const float*>(page), keys, cols, stride};
   const auto* bytes = static_cast<const char*>(page);
   if (stride == cols) {
     call.kernels.widen[call.type](bytes, scratch, keys * cols);

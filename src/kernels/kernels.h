@@ -28,6 +28,7 @@ struct Kernels {
 
   /// s(r, j) = q_r · k_j for r < rows, j < keys ≤ 128. q is padded with zeros, s is padded.
   /// While it works it prefetches `ahead_bytes` bytes from `ahead` (the page that is read next).
+  /// `ahead` must be an address in use even if there is nothing to fetch.
   void (*logits[3])(const float* q, std::int64_t q_stride, int rows, const void* k, std::int64_t k_stride,
                     int keys, int d, float* s, std::int64_t s_stride, const void* ahead,
                     std::int64_t ahead_bytes);
@@ -64,8 +65,8 @@ struct Kernels {
 /// Where column c of q and o stands for the kernels of few queries.
 inline std::int64_t place(const Kernels& kernels, KvType type, std::int64_t c) {
   if (!kernels.interleaved[type]) return c;
-  const std::int64_t i = c % kernels.pad;
-  return c - i + i % 2 * (kernels.pad / 2) + i / 2;
+  const std::int64_t i = c & (kernels.pad - 1);  // pad is a power of 2
+  return c - i + (i & 1) * (kernels.pad >> 1) + (i >> 1);
 }
 
 /// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make campaign`.
