@@ -116,7 +116,7 @@ class Machine:
             "cores": self.cores,
             "last_cache_mib": last_cache_bytes() >> 20,
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-            "kernel": platform.release(),
+            "kernel": platform.release().split("-")[0],
             "compiler": first_line([os.environ.get("CXX", "g++"), "--version"]),
             "torch": version("torch"),
             "numpy": version("numpy"),

@@ -51,19 +51,22 @@ struct Shape {
 ///         Causal attention of a query at position p has seen = p + 1.
 ///   out   rows() × value_dim
 ///   lse   rows() values: log Σ exp(logit), natural logarithm
-/// A query that sees no key has out = 0 and lse = −inf. If a logit or an output is not finite, because
-/// q, k or v hold NaN or infinity or because they overflow f32, throws `input` naming the row.
+/// A query that sees no key has out = 0 and lse = −inf. If NaN, infinity or an overflow of f32 in q, k
+/// or v reaches a result, throws `input` naming the row; a value that is not finite may spoil every
+/// query that shares its page, seen or not.
 ///
 /// Up to 8 rows per KV head (decode) K and V are read once in their own dtype: bytes moved =
 /// kv_heads·tokens·(d + d_v)·size_of(dtype), flops = 2·rows·tokens·(d + d_v). More rows (prefill) run
 /// in tiles of 16 or 32 queries at the arithmetic limit. Allocates nothing once the workspace has
-/// seen the shape. Same bits for any number of threads; a row's bits do not depend on the other rows
-/// of a decode call. `attention_rounding` bounds the distance from exact attention.
+/// seen a call as large. Safe to call concurrently, each with its own Workspace. Same bits for any number
+/// of threads; a row's bits do not depend on the other rows of a decode call. `attention_rounding` bounds
+/// the distance from exact attention.
 TAMIS_API void dense(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen, Workspace& workspace, View<float> out,
                      std::span<float> lse);
 
-/// The same attention in f64 and plain loops: the reference that `dense` is compared with.
+/// The same attention in f64 and plain loops, on the calling thread: the reference that `dense` is
+/// compared with. Allocates 8·tokens·(d + d_v) bytes for a head at a time. Safe to call concurrently.
 TAMIS_API void reference(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                          std::span<const std::int64_t> seen, View<double> out, std::span<double> lse);
 

@@ -32,6 +32,11 @@ class TAMIS_API PageTables {
  public:
   PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads, std::int64_t tokens,
              std::int64_t head_dim, std::int64_t value_dim);
+  PageTables(const PageTables&) = delete;
+  PageTables& operator=(const PageTables&) = delete;
+  PageTables(PageTables&&) = default;
+  PageTables& operator=(PageTables&&) = default;
+
   /// One entry per KV head, valid as long as this object.
   [[nodiscard]] std::span<const KvPages> heads() const { return heads_; }
 
@@ -40,9 +45,8 @@ class TAMIS_API PageTables {
   std::vector<KvPages> heads_;
 };
 
-/// Owns keys and values for those who have no paged cache. Pages never move: what `head` returns
-/// stays readable through appends, up to the tokens it was made with, until truncated or destroyed.
-/// Not safe to append while another thread reads `head`.
+/// Owns keys and values for those who have no paged cache. Pages never move; the tables of their
+/// addresses may. Not safe to append while another thread reads.
 class TAMIS_API KvStore {
  public:
   /// dtype is f16, bf16 or f32.

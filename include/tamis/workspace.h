@@ -11,7 +11,7 @@ namespace tamis {
 /// the largest call it has seen and is kept. Results never depend on the number of threads.
 class TAMIS_API Workspace {
  public:
-  /// `threads` = 0 takes every core this process may use.
+  /// `threads` = 0, or more than there are, takes every core this process may use.
   explicit Workspace(int threads = 0);
   ~Workspace();
   Workspace(Workspace&&) noexcept;

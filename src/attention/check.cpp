@@ -12,7 +12,10 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
     fail(Code::usage,
          "{} query heads over {} KV heads: both must be positive and the first a multiple of the second",
          shape.query_heads, shape.kv_heads);
-  if (shape.queries < 0) fail(Code::usage, "queries is {}; it must not be negative", shape.queries);
+  if (shape.query_heads > most_heads)
+    fail(Code::usage, "{} query heads: at most {} are possible", shape.query_heads, most_heads);
+  if (shape.queries < 0 || shape.queries > most_tokens)
+    fail(Code::usage, "queries is {}; it must lie in 0 … {}", shape.queries, most_tokens);
   if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
       shape.value_dim > largest_dim)
     fail(Code::usage, "head sizes {} (keys) and {} (values): both must lie in 1 … {}", shape.head_dim,
@@ -31,8 +34,8 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
          shape.queries);
   for (std::size_t h = 0; h < kv.size(); ++h) {
     const KvPages& head = kv[h];
-    if (head.tokens < 0)
-      fail(Code::usage, "KV head {} has {} tokens; it must not be negative", h, head.tokens);
+    if (head.tokens < 0 || head.tokens > most_tokens)
+      fail(Code::usage, "KV head {} has {} tokens; they must lie in 0 … {}", h, head.tokens, most_tokens);
     if (head.tokens > 0 && (head.k == nullptr || head.v == nullptr))
       fail(Code::usage, "KV head {} has tokens but a null page table", h);
     if (head.tokens > 0 && (head.k_stride < shape.head_dim || head.v_stride < shape.value_dim))

@@ -7,8 +7,11 @@
 
 namespace tamis {
 
-/// The largest head size: tests, bounds and the kernels' stack use go up to here.
+/// The largest head size that is accepted, and tested.
 inline constexpr std::int64_t largest_dim = 1024;
+/// Beyond any memory, and small enough that no product of sizes overflows.
+inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
 /// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,

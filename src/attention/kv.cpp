@@ -74,6 +74,7 @@ struct KvStore::Impl {
     const std::int64_t k_bytes = page_tokens * head_dim * size_of(dtype);
     const std::int64_t v_bytes = page_tokens * value_dim * size_of(dtype);
     const auto bytes = static_cast<std::size_t>(kv_heads * count * (k_bytes + v_bytes));
+    slabs.reserve(slabs.size() + 1);  // so that nothing can fail between taking memory and keeping it
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
@@ -86,8 +87,11 @@ struct KvStore::Impl {
     pages += count;
   }
 
-  void reserve(std::int64_t wanted) {
+  void reserve(std::int64_t wanted) try {
     while (pages < pages_for(wanted)) add_slab();
+  } catch (...) {
+    refresh();  // the page tables may have moved
+    throw;
   }
 
   void refresh() {
@@ -123,14 +127,18 @@ struct KvStore::Impl {
 
 namespace {
 
+/// Looks at the exponents of the bit patterns, which all dtypes have in the same place of their own width.
 template <class Bits>
 void check_finite(const void* data, std::int64_t elements, Bits exponent, const char* name,
                   std::int64_t row_length) {
-  const auto* bits = static_cast<const Bits*>(data);
-  for (std::int64_t i = 0; i < elements; ++i)
-    if ((bits[i] & exponent) == exponent)
+  for (std::int64_t i = 0; i < elements; ++i) {
+    Bits bits;
+    std::memcpy(&bits, static_cast<const std::byte*>(data) + i * static_cast<std::int64_t>(sizeof bits),
+                sizeof bits);
+    if ((bits & exponent) == exponent)
       fail(Code::input, "row {} of the {} to append, element {}, is NaN or infinite", i / row_length, name,
            i % row_length);
+  }
 }
 
 void check_finite(DType dtype, const void* data, std::int64_t elements, const char* name,
@@ -217,8 +225,8 @@ KvStore& KvStore::operator=(const KvStore& other) {
 
 void KvStore::append(View<const float> k, View<const float> v) {
   const Impl& store = *impl_;
-  if (k.rows != v.rows || k.rows % store.kv_heads != 0 || k.cols != store.head_dim ||
-      v.cols != store.value_dim)
+  if (k.rows < 0 || k.rows != v.rows || k.rows % store.kv_heads != 0 || k.stride < k.cols ||
+      v.stride < v.cols || k.cols != store.head_dim || v.cols != store.value_dim)
     fail(Code::usage,
          "keys of {} × {} and values of {} × {} cannot be appended to {} heads of sizes {} and {}: both "
          "need one row "

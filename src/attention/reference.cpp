@@ -1,11 +1,10 @@
-// The reference: attention of queries over pages in f64, one key at a time, two passes per row.
-// O(rows·tokens·d) on every core; a row's arithmetic does not depend on how rows are shared out.
+// The reference: attention of queries over pages in f64, one key at a time, on the calling thread.
+// O(rows·tokens·d) time; K and V of one head as doubles, 8·tokens·(d + d_v) bytes.
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "attention/check.h"
-#include "core/parallel.h"
 
 namespace tamis {
 namespace {
@@ -63,11 +62,10 @@ void reference(const Shape& shape, View<const float> q, std::span<const KvPages>
     const auto k = gather(shape.dtype, head.k, head.k_stride, head.tokens, shape.head_dim);
     const auto v = gather(shape.dtype, head.v, head.v_stride, head.tokens, shape.value_dim);
     const std::int64_t first = h * shape.group() * shape.queries;
-    parallel_for(shape.group() * shape.queries, hardware_thread_count(), [&](std::int64_t r, int) {
+    for (std::int64_t r = first; r < first + shape.group() * shape.queries; ++r) {
       const std::int64_t keys = keys_seen(seen, r % shape.queries, head);
-      attend_row(shape, q.row(first + r), k.data(), v.data(), keys, out.row(first + r),
-                 lse[static_cast<std::size_t>(first + r)]);
-    });
+      attend_row(shape, q.row(r), k.data(), v.data(), keys, out.row(r), lse[static_cast<std::size_t>(r)]);
+    }
   }
 }
 

@@ -11,7 +11,8 @@
 namespace tamis {
 
 void merge_row(float& m, float& l, std::span<float> o, float m2, float l2, std::span<const float> o2) {
-  if (m2 == -std::numeric_limits<float>::infinity()) return;
+  // Without keys. A state whose logits were not finite may have m = −inf too, but then l is NaN.
+  if (m2 == -std::numeric_limits<float>::infinity() && l2 == 0.0F) return;
   const float top = m2 > m ? m2 : m;
   const float a = std::exp2(m - top);  // 0 where this state has no keys yet
   const float b = std::exp2(m2 - top);

@@ -12,10 +12,10 @@ constexpr std::align_val_t alignment{64};
 
 float* Scratch::get(std::int64_t floats) {
   if (floats > size_) {
+    const std::int64_t room = std::max(floats, size_ + size_ / 2);  // a growing context allocates rarely
     release();
-    data_ =
-        static_cast<float*>(::operator new(static_cast<std::size_t>(floats) * sizeof(float), alignment));
-    size_ = floats;
+    data_ = static_cast<float*>(::operator new(static_cast<std::size_t>(room) * sizeof(float), alignment));
+    size_ = room;
   }
   return data_;
 }
@@ -27,10 +27,12 @@ void Scratch::release() {
 }
 
 Workspace::Workspace(int threads) {
-  if (threads < 0 || threads > 4096)
-    fail(Code::usage, "a workspace of {} threads was asked for; 0 (every core) to 4096 are possible",
+  if (threads < 0)
+    fail(Code::usage, "a workspace of {} threads was asked for; 0 (every core) or more are possible",
          threads);
-  const int count = threads == 0 ? hardware_thread_count() : threads;
+  // More threads than cores only wait for each other, and OpenMP ends the process if it cannot make them.
+  const int cores = hardware_thread_count();
+  const int count = threads == 0 ? cores : std::min(threads, cores);
   impl_ = std::make_unique<Impl>();
   impl_->threads = count;
   impl_->worker.resize(static_cast<std::size_t>(count));

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <utility>
 #include <vector>
 
 #include <tamis/workspace.h>
@@ -15,7 +15,8 @@ class Scratch {
  public:
   Scratch() = default;
   ~Scratch() { release(); }
-  Scratch(Scratch&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }
+  Scratch(Scratch&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Scratch& operator=(Scratch&&) = delete;
 
   /// At least `floats` of them, uninitialised.

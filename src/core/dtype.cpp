@@ -1,5 +1,5 @@
-// Names and sizes of element types, and correctly rounded conversions of the 16-bit floats in plain
-// integer arithmetic: the reference for the conversions that the kernels do in hardware.
+// Names and sizes of element types, and correctly rounded conversions of the 16-bit floats: the
+// reference for the conversions that the kernels do in hardware.
 #include <tamis/dtype.h>
 
 #include <array>

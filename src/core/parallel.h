@@ -12,7 +12,7 @@ int hardware_thread_count();
 /// Calls body(item, worker) once for each item in 0 … items − 1, on at most `threads` threads;
 /// worker < threads is the same for items that run on the same thread. Items are handed out in
 /// order, one at a time. The first exception thrown stops the loop and is rethrown here.
-/// No allocation with OpenMP; inside another parallel region it runs on the calling thread.
+/// With OpenMP nothing is allocated, and inside another parallel region it runs on the calling thread.
 void parallel_for_erased(std::int64_t items, int threads, void* context,
                          void (*body)(void* context, std::int64_t item, int worker));
 

@@ -1,6 +1,6 @@
 // The kernels, written once over a small vector vocabulary and compiled once per target. A target
 // file defines, in an unnamed namespace, V, W (floats in V), broadcast_rows (rows of a tile block that
-// its registers hold) and the functions used below, then includes this file and lists `table`.
+// its registers hold) and the functions used below, then includes this file and calls make_table.
 // Everything here has internal linkage and uses no library, so no code can leak between targets.
 //
 // Cost: `logits` and `combine` do rows·keys·d multiply-adds and read K or V once; the tile kernels do
@@ -50,7 +50,7 @@ void exp2_all(float* x, std::int64_t n) {
 /// iteration itself uses up: in bursts the requests would overflow the core's miss buffers and be
 /// dropped. Steps past the end are harmless.
 struct Ahead {
-  const char* next;
+  std::uintptr_t next;
   std::int64_t bytes;
   std::int64_t step = 0;
 
@@ -60,8 +60,9 @@ struct Ahead {
   }
   template <int used>
   TAMIS_INLINE void fetch() {
-    for (int line = 0; line == 0 || line < used; line += 64) __builtin_prefetch(next + line, 0, 2);
-    next += step;
+    for (std::uintptr_t line = 0; line == 0 || line < used; line += 64)
+      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);
+    next += static_cast<std::uintptr_t>(step);
   }
 };
 
@@ -159,7 +160,7 @@ void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes
       return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from, bytes);
   }
   const auto* k = static_cast<const typename Type::Element*>(k_bytes);
-  Ahead ahead{static_cast<const char*>(from), bytes};
+  Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   for (; rows >= 4; rows -= 4, q += 4 * q_stride, s += 4 * s_stride)
     logits_rows<Type, 4, 2, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
   if (rows == 3) logits_rows<Type, 3, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
@@ -274,7 +275,7 @@ template <class Type>
 void combine(const float* p, std::int64_t p_stride, int rows, const void* v_bytes, std::int64_t v_stride,
              int keys, int d, float* o, std::int64_t o_stride, const void* from, std::int64_t bytes) {
   const auto* v = static_cast<const typename Type::Element*>(v_bytes);
-  Ahead ahead{static_cast<const char*>(from), bytes};
+  Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
     combine_rows<Type, 4, 2>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);
   if (rows == 3) combine_rows<Type, 3, 4>(p, p_stride, v, v_stride, keys, d, o, o_stride, ahead);

@@ -58,7 +58,7 @@ struct Kernels {
   void (*tile_combine)(const float* p, const float* v, std::int64_t v_stride, int keys, int d,
                        const float* factor, float* o);
 
-  /// x ← 2^x for x ≤ 127; 0 below −126. Used by tests; the engines call it through `weigh`.
+  /// x ← 2^x for x ≤ 127; 0 below −126; exactly 1 at 0.
   void (*exp2)(float* x, std::int64_t n);
 };
 

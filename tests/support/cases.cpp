@@ -57,10 +57,10 @@ Case make(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::
 }  // namespace
 
 std::string name(const Case& c) {
-  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}", name_of(c.shape.dtype), c.shape.query_heads,
+  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}{}", name_of(c.shape.dtype), c.shape.query_heads,
                      c.shape.queries, c.shape.kv_heads, c.shape.head_dim, c.shape.value_dim, c.tokens,
                      kind_name(c.kind), c.causal ? "_causal" : "", c.masked ? "_masked" : "",
-                     c.padded_rows ? "_padded" : "");
+                     c.padded_rows ? "_padded" : "", c.ragged ? "_ragged" : "");
 }
 
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << name(c); }
@@ -83,6 +83,21 @@ std::vector<Case> attention_cases() {
     for (const std::int64_t group : {1, 2, 3, 4, 5, 8, 12})
       for (const std::int64_t queries : {1, 2, 3, 17})
         cases.push_back(make(3, group, queries, 32, 32, 300, dtype));
+    // Groups with head sizes that leave a tail on every target.
+    for (const std::int64_t group : {2, 3, 4, 7, 8})
+      for (const std::int64_t d : {5, 17, 33, 80}) cases.push_back(make(2, group, 1, d, d + 4, 150, dtype));
+    // Masks across spans, and KV heads of different length.
+    for (const std::int64_t queries : {1, 2, 3, 25}) {
+      Case c = make(3, 2, queries, 40, 40, 2500, dtype);
+      c.causal = true;
+      cases.push_back(c);
+      c.causal = false;
+      c.masked = true;
+      cases.push_back(c);
+      c.masked = false;
+      c.ragged = true;
+      cases.push_back(c);
+    }
     // Numbers and masks.
     for (const Kind kind : {Kind::huge_logits, Kind::denormals, Kind::ties, Kind::one_hot, Kind::outliers,
                             Kind::zero_queries, Kind::normal})
@@ -124,6 +139,10 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
   for (float& x : v_) x = normal(random);
 
   const float tiny = dtype == DType::f16 ? 0x1p-16F : 0x1p-128F;
+  if (c.kind == Kind::denormals) {
+    for (float& x : q_) x *= dtype == DType::f16 ? 0x1p16F : 0x1p124F;
+    shape_.scale = dtype == DType::f16 ? 0.125F : 2.0F;
+  }
   for (std::size_t i = 0; i < k_.size(); ++i) {
     const std::size_t channel = i % size(shape_.head_dim);
     const std::size_t token = i / size(shape_.head_dim) % size(tokens_);
@@ -161,7 +180,8 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
     add_pages(2 * h * pages, k_, h, shape_.head_dim, k_stride);
     add_pages((2 * h + 1) * pages, v_, h, shape_.value_dim, v_stride);
     const void* const* first = table_.data() + 2 * h * pages;
-    heads_.push_back({first, first + pages, tokens_, k_stride, v_stride});
+    const std::int64_t fewer = c.ragged ? 300 * h : 0;
+    heads_.push_back({first, first + pages, tokens_ - fewer, k_stride, v_stride});
   }
   for (std::int64_t i = 0; i < shape_.queries; ++i) {
     if (c.causal) seen_.push_back(std::max<std::int64_t>(0, tokens_ - shape_.queries + i + 1));
@@ -172,7 +192,9 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
 }
 
 std::int64_t Problem::seen_by(std::int64_t row) const {
-  return seen_.empty() ? tokens_ : seen_[static_cast<std::size_t>(row % shape_.queries)];
+  const std::int64_t head = row / shape_.queries / shape_.group();
+  return seen_.empty() ? heads_[static_cast<std::size_t>(head)].tokens
+                       : seen_[static_cast<std::size_t>(row % shape_.queries)];
 }
 
 double Problem::largest_norm(const std::vector<float>& rows, std::int64_t dim, std::int64_t head,

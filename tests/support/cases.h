@@ -14,12 +14,12 @@ namespace tamis::testing {
 
 /// How the numbers of a case are drawn.
 enum class Kind {
-  normal,        ///< N(0, 1)
-  huge_logits,   ///< logits of ±10⁴
-  denormals,     ///< keys and values in the denormal range of the dtype
-  ties,          ///< all keys equal
-  one_hot,       ///< one key far above the rest
-  outliers,      ///< some channels 100 times larger, a first key of huge norm
+  normal,       ///< N(0, 1)
+  huge_logits,  ///< logits of ±10⁴
+  denormals,  ///< keys and values in the denormal range of the dtype, queries so large that logits are not
+  ties,       ///< all keys equal
+  one_hot,    ///< one key far above the rest
+  outliers,   ///< some channels 100 times larger, a first key of huge norm
   zero_queries,  ///< q = 0: uniform weights
 };
 
@@ -30,6 +30,7 @@ struct Case {
   bool causal = false;       ///< the queries are the last ones of the text; otherwise all see all
   bool masked = false;       ///< seen counts are drawn, the first being 0
   bool padded_rows = false;  ///< rows of a page lie further apart than their length
+  bool ragged = false;       ///< each KV head has 300 tokens fewer than the one before
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c);

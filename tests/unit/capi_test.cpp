@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -553,7 +554,7 @@ TEST(CApi, AWorkspaceSaysItsThreads) {
   ASSERT_EQ(tamis_workspace_create(3, &workspace), TAMIS_OK);
   int threads = 0;
   ASSERT_EQ(tamis_workspace_threads(workspace, &threads), TAMIS_OK);
-  EXPECT_EQ(threads, 3);
+  EXPECT_EQ(threads, std::min(3, tamis_hardware_threads()));
   Workspace bad;
   expect_usage(tamis_workspace_create(-1, &bad), "threads");
   EXPECT_EQ(bad.handle, nullptr);

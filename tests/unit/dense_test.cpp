@@ -159,12 +159,64 @@ TEST(Dense, AgreesWithTheDefinitionOfCausalSelfAttention) {
     parts[p] = {w.data() + p * 3 * d * d, 3 * d, d};
     for (std::int64_t j = 0; j < d; ++j) parts[p](p * d + j, j) = 1;
   }
-  Answer expected;
-  expected.out.resize(n * d);
+  Answer expected = reference_answer(problem);  // for the log-sum-exp, which the definition has not
   csa(xv, parts[0], parts[1], parts[2], {expected.out.data(), n, d});
-  const Answer reference = reference_answer(problem);
-  for (std::size_t i = 0; i < expected.out.size(); ++i)
-    EXPECT_NEAR(expected.out[i], reference.out[i], 1e-14);
+  Workspace workspace(1);
+  const Result result = run_dense(problem, workspace);
+  expect_within_bound(problem, expected, result.out, result.lse);
+}
+
+TEST(Dense, WeightsAreWithinTauOfTheExactOnes) {
+  // With the unit vectors as values the output is the weights. Their rounding as an output adds half of
+  // what `error` allows beyond 2τ for values of norm 1, so the distance is at most error / 2.
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const std::int64_t queries : {1, 20}) {
+      constexpr std::int64_t n = 300;
+      constexpr std::int64_t d = 64;
+      std::vector<float> q(static_cast<std::size_t>(queries * d));
+      for (std::size_t i = 0; i < q.size(); ++i) q[i] = 3.0F * std::sin(static_cast<float>(i * i));
+      KvStore store(dtype, 1, d, n);
+      std::vector<float> k(n * d);
+      std::vector<float> v(n * n);
+      double key_norm = 0;
+      for (std::int64_t t = 0; t < n; ++t) {
+        double squares = 0;
+        for (std::int64_t c = 0; c < d; ++c) {
+          const auto at = static_cast<std::size_t>(t * d + c);
+          k[at] = to_float(to_bf16(2.0F * std::cos(static_cast<float>(3 * t + c * c))));
+          squares += static_cast<double>(k[at]) * k[at];
+        }
+        key_norm = std::max(key_norm, std::sqrt(squares));
+        v[static_cast<std::size_t>(t * n + t)] = 1.0F;
+      }
+      store.append(View<const float>(k.data(), n, d), View<const float>(v.data(), n, n));
+      const Shape shape{1, 1, queries, d, n, dtype, 0.5F};
+      std::vector<float> out(static_cast<std::size_t>(queries * n));
+      std::vector<float> lse(static_cast<std::size_t>(queries));
+      std::vector<double> exact(out.size());
+      std::vector<double> exact_lse(lse.size());
+      reference(shape, {q.data(), queries, d}, store.heads(), {}, {exact.data(), queries, n}, exact_lse);
+      for_each_target([&](const char* target) {
+        SCOPED_TRACE(target);
+        Workspace workspace(1);
+        dense(shape, {q.data(), queries, d}, store.heads(), {}, workspace, {out.data(), queries, n}, lse);
+        for (std::int64_t i = 0; i < queries; ++i) {
+          double squares = 0;
+          for (std::int64_t c = 0; c < d; ++c)
+            squares += std::pow(q[static_cast<std::size_t>(i * d + c)], 2);
+          const Rounding bound =
+              attention_rounding(shape, n, std::sqrt(squares) * (1 + 1e-12), key_norm * (1 + 1e-12), 1);
+          double distance = 0;
+          for (std::int64_t j = 0; j < n; ++j) {
+            const auto at = static_cast<std::size_t>(i * n + j);
+            distance += std::abs(out[at] - exact[at]) / 2;
+          }
+          EXPECT_GT(bound.tau, 0);
+          EXPECT_LT(bound.tau, 0.01);
+          EXPECT_LE(distance, bound.error / 2);
+        }
+      });
+    }
 }
 
 TEST(Dense, StatesOfPartsMergeToTheStateOfTheWhole) {
@@ -213,6 +265,50 @@ TEST(Dense, StatesOfPartsMergeToTheStateOfTheWhole) {
   }
 }
 
+TEST(Dense, AStateWhoseLogitsAreNotFiniteIsNotLostInAMerge) {
+  float m[2] = {1.0F, -std::numeric_limits<float>::infinity()};
+  float l[2] = {2.0F, std::nanf("")};
+  float o[2] = {3.0F, 0.0F};
+  for (const std::size_t into : {0U, 1U}) {
+    std::vector<float> mi{m[into]}, li{l[into]}, oi{o[into]}, mf{m[1 - into]}, lf{l[1 - into]},
+        of{o[1 - into]};
+    merge({mi, li, {oi.data(), 1, 1}}, {mf, lf, {of.data(), 1, 1}});
+    std::vector<float> lse(1);
+    EXPECT_THROW(finish({mi, li, {oi.data(), 1, 1}}, {oi.data(), 1, 1}, lse), Error);
+  }
+}
+
+TEST(Dense, ARowHasTheSameBitsWhateverTheOthersOfItsBatchSee) {
+  Case c;
+  c.shape = {2, 1, 4, 33, 33, DType::bf16, 0.3F};
+  c.tokens = 1500;
+  const Problem problem(c);
+  for_each_target([&](const char* target) {
+    SCOPED_TRACE(target);
+    Workspace workspace(1);
+    std::vector<float> first;
+    for (const std::vector<std::int64_t>& seen :
+         {std::vector<std::int64_t>{1100, 1100, 1100, 1100}, {1100, 3, 1500, 0}}) {
+      std::vector<float> out(8 * 33);
+      std::vector<float> lse(8);
+      dense(c.shape, problem.q(), problem.kv(), seen, workspace, {out.data(), 8, 33}, lse);
+      std::vector<float> row(out.begin(), out.begin() + 33);
+      row.push_back(lse[0]);
+      if (first.empty()) first = row;
+      EXPECT_EQ(row, first);
+    }
+  });
+}
+
+TEST(PageTables, CanBeMovedAndNotCopied) {
+  static_assert(!std::is_copy_constructible_v<PageTables>);
+  const std::vector<float> data(1000, 1.0F);
+  PageTables tables(DType::f32, data.data(), data.data(), 2, 200, 2, 1);
+  const void* page = tables.heads()[1].k[1];
+  const PageTables moved = std::move(tables);
+  EXPECT_EQ(moved.heads()[1].k[1], page);
+}
+
 /// Runs dense on one head of `d` = 4 and returns the error's sentence, "" if none.
 std::string sentence_of(std::vector<float> q, std::vector<float> k, std::vector<float> v) {
   const auto tokens = static_cast<std::int64_t>(k.size() / 4);
@@ -237,7 +333,7 @@ TEST(Dense, NumbersThatAreNotFiniteAreAnErrorWhereverTheyStand) {
   for_each_target([&](const char* target) {
     SCOPED_TRACE(target);
     for (const std::size_t queries : {1U, 12U})
-      for (const std::size_t tokens : {1U, 9U, 131U}) {
+      for (const std::size_t tokens : {1U, 9U, 131U, 1025U}) {
         const std::vector<float> q(4 * queries, 0.5F);
         const std::vector<float> k(4 * tokens, 0.25F);
         const std::vector<float> v(4 * tokens, 2.0F);
@@ -302,6 +398,9 @@ TEST(Dense, WrongArgumentsAreNamed) {
   EXPECT_NE(sentence(with([](Shape& s) { s.scale = std::nanf(""); }), 16, {}, 2).find("scale"),
             std::string::npos);
   EXPECT_NE(sentence(with([](Shape& s) { s.queries = 2; }), 16, {}, 2).find("q is 4"), std::string::npos);
+  EXPECT_NE(sentence(with([](Shape& s) { s.queries = (std::int64_t{1} << 61) + 1; }), 16, {}, 2)
+                .find("queries is"),
+            std::string::npos);
   EXPECT_NE(sentence(good, 15, {}, 2).find("q is 4 × 15"), std::string::npos);
   EXPECT_NE(sentence(good, 16, {11}, 2).find("sees 11 keys"), std::string::npos);
   EXPECT_NE(sentence(good, 16, {-1}, 2).find("sees -1 keys"), std::string::npos);

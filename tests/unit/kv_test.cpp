@@ -12,11 +12,8 @@
 namespace tamis {
 namespace {
 
-float key_at(const KvStore& store, std::int64_t head, std::int64_t token, std::int64_t c) {
-  const KvPages& pages = store.heads()[static_cast<std::size_t>(head)];
-  const void* page = pages.k[token / page_tokens];
-  const std::int64_t i = token % page_tokens * pages.k_stride + c;
-  switch (store.dtype()) {
+float element_at(DType dtype, const void* page, std::int64_t i) {
+  switch (dtype) {
     case DType::f16:
       return to_float(static_cast<const f16*>(page)[i]);
     case DType::bf16:
@@ -45,8 +42,16 @@ void append_marked(KvStore& store, std::int64_t count) {
 
 void expect_marked(const KvStore& store) {
   for (std::int64_t h = 0; h < store.kv_heads(); ++h)
-    for (std::int64_t t = 0; t < store.tokens(); ++t)
-      for (std::int64_t c = 0; c < store.head_dim(); ++c) ASSERT_EQ(key_at(store, h, t, c), mark(h, t, c));
+    for (std::int64_t t = 0; t < store.tokens(); ++t) {
+      const KvPages& pages = store.heads()[static_cast<std::size_t>(h)];
+      const std::int64_t row = t % page_tokens;
+      for (std::int64_t c = 0; c < store.head_dim(); ++c)
+        ASSERT_EQ(element_at(store.dtype(), pages.k[t / page_tokens], row * pages.k_stride + c),
+                  mark(h, t, c));
+      for (std::int64_t c = 0; c < store.value_dim(); ++c)
+        ASSERT_EQ(element_at(store.dtype(), pages.v[t / page_tokens], row * pages.v_stride + c),
+                  -mark(h, t, c));
+    }
 }
 
 RC_GTEST_PROP(KvStore, HoldsWhatWasAppendedThroughAnySequenceOfAppendsAndTruncations, ()) {
@@ -97,6 +102,21 @@ TEST(KvStore, ValuesThatAreNotFiniteInItsTypeAreRefusedAndChangeNothing) {
   EXPECT_EQ(store.tokens(), 1);
 }
 
+TEST(KvStore, RawRowsAreAppendedHeadByHead) {
+  KvStore store(DType::f32, 3, 2, 1);
+  append_marked(store, 126);
+  std::vector<float> k;
+  std::vector<float> v;
+  for (std::int64_t h = 0; h < 3; ++h)
+    for (std::int64_t t = 126; t < 131; ++t) {
+      for (std::int64_t c = 0; c < 2; ++c) k.push_back(mark(h, t, c));
+      v.push_back(-mark(h, t, 0));
+    }
+  store.append(k.data(), v.data(), 5);
+  EXPECT_EQ(store.tokens(), 131);
+  expect_marked(store);
+}
+
 TEST(KvStore, WrongShapesAreRefused) {
   EXPECT_THROW(KvStore(DType::i8, 1, 1, 1), Error);
   EXPECT_THROW(KvStore(DType::f32, 0, 1, 1), Error);
@@ -105,6 +125,8 @@ TEST(KvStore, WrongShapesAreRefused) {
   EXPECT_THROW(store.append({x.data(), 3, 3}, {x.data(), 3, 3}), Error);
   EXPECT_THROW(store.append({x.data(), 4, 2}, {x.data(), 4, 3}), Error);
   EXPECT_THROW(store.append({x.data(), 4, 3}, {x.data(), 2, 3}), Error);
+  EXPECT_THROW(store.append({x.data(), -2, 3}, {x.data(), -2, 3}), Error);
+  EXPECT_THROW(store.append({x.data(), 2, 3, 1}, {x.data(), 2, 3}), Error);
   EXPECT_THROW(store.append(nullptr, x.data(), 1), Error);
   EXPECT_THROW(store.truncate(1), Error);
   EXPECT_THROW(store.truncate(-1), Error);
