@@ -1,4 +1,4 @@
-// Running a check on every SIMD target that this machine has, and saying which it has not.
+// Running a check on every SIMD target: really, emulated where the CPU lacks it, or reported as not run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,26 +7,44 @@
 
 #include "kernels/kernels.h"
 
+namespace tamis {
+#ifdef TAMIS_X86
+extern const Kernels avx512_emulated_kernels;  // tests/emulate, lane by lane on AVX2
+#endif
+}  // namespace tamis
+
 namespace tamis::testing {
 
-inline bool not_run_reported = false;
+/// The kernels to run for a target here, or null.
+inline const Kernels* runnable(const KernelTarget& target) {
+  if (target.runs_here) return target.kernels;
+#ifdef TAMIS_X86
+  const bool has_avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  if (target.kernels == &avx512_kernels && has_avx2) return &avx512_emulated_kernels;
+#endif
+  return nullptr;
+}
 
-/// Calls check(name) with each target in force. A target this CPU cannot run is reported, once, as not run.
+inline bool targets_reported = false;
+
+/// Calls check(name) with each target in force. What is emulated or not run is said once.
 template <class Check>
 void for_each_target(Check check) {
   int count = 0;
   const KernelTarget* targets = kernel_targets(count);
   for (int i = 0; i < count; ++i) {
     const char* name = targets[i].kernels->name;
-    if (!targets[i].runs_here) {
-      if (!not_run_reported) std::printf("[ NOT RUN  ] target %s: this CPU lacks it\n", name);
-      continue;
-    }
-    force_kernels(targets[i].kernels);
+    const Kernels* table = runnable(targets[i]);
+    if (!targets[i].runs_here && !targets_reported)
+      std::printf("[ %s ] target %s: this CPU lacks it\n", table == nullptr ? "NOT RUN " : "EMULATED",
+                  name);
+    if (table == nullptr) continue;
+    force_kernels(table);
     check(name);
     force_kernels(nullptr);
   }
-  not_run_reported = true;
+  targets_reported = true;
 }
 
 }  // namespace tamis::testing

@@ -1,0 +1,133 @@
+// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp uses, as the
+// instruction set reference defines them, one lane at a time. The tests compile that file a second time
+// with this header found before the compiler's, and run it where the real target cannot run.
+#pragma once
+
+#include_next <immintrin.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace tamis::emulated {
+
+typedef float m512 __attribute__((vector_size(64), may_alias));
+typedef std::int32_t m512i __attribute__((vector_size(64), may_alias));
+constexpr int lanes = 16;
+
+inline m512 each(auto f) {
+  m512 y;
+  for (int i = 0; i < lanes; ++i) y[i] = f(i);
+  return y;
+}
+inline m512i each_integer(auto f) {
+  m512i y;
+  for (int i = 0; i < lanes; ++i) y[i] = f(i);
+  return y;
+}
+inline bool bit(std::uint32_t mask, int i) { return ((mask >> i) & 1U) != 0; }
+template <class To, class From>
+To cast(const From& x) {
+  static_assert(sizeof(To) <= sizeof(From));
+  To y;
+  std::memcpy(&y, &x, sizeof y);
+  return y;
+}
+template <class To>
+To read(const void* p) {
+  To y;
+  std::memcpy(&y, p, sizeof y);
+  return y;
+}
+inline std::uint16_t half(const __m256i& x, int i) {
+  return read<std::uint16_t>(reinterpret_cast<const char*>(&x) + 2 * i);
+}
+
+inline m512 set1(float x) {
+  return each([&](int) { return x; });
+}
+inline m512 max(m512 a, m512 b) {
+  return each([&](int i) { return a[i] > b[i] ? a[i] : b[i]; });
+}
+inline m512 fmadd(m512 a, m512 b, m512 c) {
+  return each([&](int i) { return std::fma(a[i], b[i], c[i]); });
+}
+inline __mmask16 less(m512 a, m512 b) {
+  unsigned mask = 0;
+  for (int i = 0; i < lanes; ++i) mask |= (a[i] < b[i] ? 1U : 0U) << i;
+  return static_cast<__mmask16>(mask);
+}
+inline m512 blend(__mmask16 k, m512 a, m512 b) {
+  return each([&](int i) { return bit(k, i) ? b[i] : a[i]; });
+}
+/// What cvtps2dq gives: the nearest integer, or INT_MIN outside the range and for NaN.
+inline std::int32_t nearest(float x) {
+  return x >= -0x1p31F && x < 0x1p31F ? static_cast<std::int32_t>(std::nearbyint(x)) : INT32_MIN;
+}
+inline __m256 half_of(m512 x, int which) {
+  return read<__m256>(reinterpret_cast<const char*>(&x) + 32 * which);
+}
+/// In the order of GCC's own definition: halves, quarters, then pairs.
+inline float fold(m512 x, auto f) {
+  for (int width = lanes / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) x[i] = f(x[i], x[i + width]);
+  return x[0];
+}
+inline __m256i first_halves(__mmask16 k, const void* p) {
+  std::uint16_t x[lanes] = {};
+  for (int i = 0; i < lanes; ++i)
+    if (bit(k, i)) x[i] = read<std::uint16_t>(static_cast<const char*>(p) + 2 * i);
+  return read<__m256i>(x);
+}
+
+}  // namespace tamis::emulated
+
+#define __m512 tamis::emulated::m512
+#define __m512i tamis::emulated::m512i
+#define _mm512_setzero_ps() tamis::emulated::set1(0.0F)
+#define _mm512_set1_ps(x) tamis::emulated::set1(x)
+#define _mm512_loadu_ps(p) tamis::emulated::read<tamis::emulated::m512>(p)
+#define _mm512_loadu_si512(p) tamis::emulated::read<tamis::emulated::m512i>(p)
+#define _mm512_storeu_ps(p, x)         \
+  tamis::emulated::m512 stored_ = (x); \
+  std::memcpy(p, &stored_, sizeof stored_)
+#define _mm512_add_ps(a, b) ((a) + (b))
+#define _mm512_sub_ps(a, b) ((a) - (b))
+#define _mm512_mul_ps(a, b) ((a) * (b))
+#define _mm512_fmadd_ps(a, b, c) tamis::emulated::fmadd(a, b, c)
+#define _mm512_max_ps(a, b) tamis::emulated::max(a, b)
+#define _mm512_cmp_ps_mask(a, b, how) (static_assert_less<how>(), tamis::emulated::less(a, b))
+#define _mm512_mask_blend_ps(k, a, b) tamis::emulated::blend(k, a, b)
+#define _mm512_roundscale_ps(x, how) \
+  tamis::emulated::each([v_ = (x)](int i) { return std::nearbyint(v_[i]); })
+#define _mm512_cvtps_epi32(x) \
+  tamis::emulated::each_integer([v_ = (x)](int i) { return tamis::emulated::nearest(v_[i]); })
+#define _mm512_set1_epi32(x) tamis::emulated::each_integer([v_ = (x)](int) { return v_; })
+#define _mm512_add_epi32(a, b) ((a) + (b))
+#define _mm512_and_si512(a, b) ((a) & (b))
+#define _mm512_slli_epi32(x, n)  \
+  tamis::emulated::each_integer( \
+      [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) << (n)); })
+#define _mm512_castsi512_ps(x) tamis::emulated::cast<tamis::emulated::m512>(x)
+#define _mm512_castps512_ps256(x) tamis::emulated::half_of(x, 0)
+#define _mm512_extractf32x8_ps(x, which) tamis::emulated::half_of(x, which)
+#define _mm512_reduce_add_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a + b; })
+#define _mm512_reduce_max_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a > b ? a : b; })
+#define _mm512_maskz_mov_ps(k, x) tamis::emulated::blend(k, tamis::emulated::set1(0.0F), x)
+#define _mm512_maskz_loadu_ps(k, p) \
+  tamis::emulated::each([k_ = (k), p_ = (p)](int i) { return tamis::emulated::bit(k_, i) ? p_[i] : 0.0F; })
+#define _mm256_maskz_loadu_epi16(k, p) tamis::emulated::first_halves(k, p)
+#define _mm512_cvtph_ps(x) \
+  tamis::emulated::each([v_ = (x)](int i) { return _cvtsh_ss(tamis::emulated::half(v_, i)); })
+#define _mm512_cvtepu16_epi32(x) \
+  tamis::emulated::each_integer( \
+      [v_ = (x)](int i) { return static_cast<std::int32_t>(tamis::emulated::half(v_, i)); })
+
+/// The only comparison that is emulated.
+template <int how>
+constexpr void static_assert_less() {
+  static_assert(how == _CMP_LT_OQ);
+}
+
+// Vectors of 512 bits have no register here to be kept in.
+#define asm(...) static_cast<void>(0)
