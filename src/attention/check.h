@@ -7,9 +7,6 @@
 
 namespace tamis {
 
-/// The largest head size: tests, bounds and the kernels' stack use go up to here.
-inline constexpr std::int64_t largest_dim = 1024;
-
 /// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen);
