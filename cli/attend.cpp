@@ -1,13 +1,13 @@
 // tamis attend: attention of every query of a trace. One layer in memory at a time, and the results.
 #include <fmt/format.h>
-
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include <tamis/error.h>
+#include <tamis/tensor.h>
 #include <tamis/trace.h>
 
 #include "attend/layer.h"
@@ -70,19 +70,13 @@ std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std:
 }
 
 /// Before hours of work, not after: can the result be written, and would it replace the input?
-void check_out(const std::string& out, const std::string& trace) {
-  std::error_code error;
-  if (std::filesystem::equivalent(out, trace, error))
-    throw Error(Code::usage, fmt::format("--out {}: is the trace itself; give another name", out));
-  if (std::filesystem::is_directory(out, error))
-    throw Error(Code::usage,
-                fmt::format("--out {}: is a directory; give the name of a file to write", out));
-  const auto folder = std::filesystem::path(out).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-    throw Error(Code::io,
-                fmt::format("--out {}: there is no folder {}; make it first", out, folder.string()));
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-    throw Error(Code::io, fmt::format("--out {}: this user cannot write in its folder", out));
+void check_out(const std::string& out, const std::string& trace) try {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(out, trace, ignored))
+    throw Error(Code::usage, fmt::format("{}: is the trace itself; give another name", out));
+  check_writable(out);
+} catch (const Error& error) {
+  throw Error(error.code(), fmt::format("--out: {}", error.what()));
 }
 
 /// A failure inside the numbers of a layer, with the file and the layer it came from.
@@ -98,8 +92,8 @@ int attend(const Options& options, const Globals& globals) {
   if (!options.dense) throw Error(Code::usage, "attend: give --dense; it is the only mode of this version");
   const Trace trace(options.trace);
   const std::vector<TraceLayer> layers = chosen_layers(trace, options.layers);
-  if (options.out) check_out(*options.out, options.trace);
   watch_interrupts();
+  if (options.out) check_out(*options.out, options.trace);
 
   Workspace workspace(globals.threads);
   AttendReport report{options.check, workspace.threads(), globals.backend, {}};
@@ -119,6 +113,7 @@ int attend(const Options& options, const Globals& globals) {
   }
   stop_if_interrupted();
   if (options.out) write_results(*options.out, trace, report);
+  stop_if_interrupted();
   fmt::print("{}", globals.json ? json_text(trace, report) : table_text(trace, report));
   return report.violations() == 0 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // The table of subcommands and the options that all of them share.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

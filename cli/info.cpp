@@ -1,6 +1,7 @@
 // tamis info: what this build can use here, or what a trace holds. Reads a trace's header, positions and
 // input bounds, not its queries, keys and values.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +11,11 @@
 
 #include <tamis/info.h>
 #include <tamis/kv.h>
+#include <tamis/text.h>
 #include <tamis/trace.h>
 
 #include "command.h"
+#include "terminal/json.h"
 #include "terminal/table.h"
 
 namespace tamis::cli {
@@ -20,20 +23,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string json_text(const ordered_json& json) {
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
-}
-
 bool target_is_forced() {
   const char* forced = std::getenv("TAMIS_TARGET");
   return forced != nullptr && *forced != '\0';
-}
-
-/// Metadata come from elsewhere: what they hold must not steer the terminal.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text;
 }
 
 ordered_json build_json(const Globals& globals) {

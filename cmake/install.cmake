@@ -38,6 +38,17 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/tamisConfigVersion.cmake
 install(FILES "${PROJECT_BINARY_DIR}/tamisConfig.cmake" "${PROJECT_BINARY_DIR}/tamisConfigVersion.cmake"
   DESTINATION "${tamis_cmake_dir}")
 
-file(RELATIVE_PATH tamis_pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+# Folders given relative to the prefix are found from where the .pc file is; others are named as they are.
+cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR tamis_libdir_is_absolute)
+if(tamis_libdir_is_absolute)
+  set(tamis_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH tamis_pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+  set(tamis_pc_prefix "\${pcfiledir}/${tamis_pc_to_prefix}")
+endif()
+foreach(kind LIB INCLUDE)
+  set(tamis_pc_${kind}DIR "\${prefix}")
+  cmake_path(APPEND tamis_pc_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")  # replaces if it is absolute
+endforeach()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tamis.pc.in" "${PROJECT_BINARY_DIR}/tamis.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tamis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -73,6 +73,8 @@ def safetensors_seeds():
     yield "dtype-number", raw_safetensors(f"{{{entry(dtype='7')}}}", bytes(4))
     yield "duplicate-name", raw_safetensors(f"{{{entry()},{entry()}}}", bytes(4))
     yield "duplicate-metadata", raw_safetensors('{"__metadata__":{"a":"1","a":"2"}}')
+    yield "zero-byte-name", safetensors({"a\0b": ("U8", [1], None)})
+    yield "zero-byte-key", safetensors({}, {"a\0b": "1"})
     yield "metadata-number", raw_safetensors('{"__metadata__":{"scale":0.125}}')
     yield "missing-shape", raw_safetensors('{"a":{"dtype":"U8","data_offsets":[0,0]}}')
 
@@ -190,6 +192,7 @@ def matrix_market_seeds():
     yield "valid-symmetric", market("coordinate integer symmetric", "2 2 2\n1 1 3\n2 1 4\n")
     yield "valid-array", market("array real general", "2 2\n1\n0\n2\n3\n")
     yield "valid-array-symmetric", market("array real symmetric", "2 2\n1\n2\n3\n")
+    yield "valid-byte-order-mark", b"\xef\xbb\xbf" + market("coordinate real general", "1 1 1\n1 1 1\n")
     yield "valid-wide", market("coordinate pattern general", f"1 {2**62} 1\n1 {2**62}\n")
     yield "banner", b"%%Matrix\n1 1 1\n1 1 1\n"
     yield "complex", market("coordinate complex general", "1 1 1\n1 1 1 0\n")
@@ -208,6 +211,8 @@ def matrix_market_seeds():
     yield "negative", market("coordinate real general", "1 1 1\n1 1 -1\n")
     yield "nan", market("coordinate real general", "1 1 1\n1 1 nan\n")
     yield "overflow", market("coordinate real general", "1 1 1\n1 1 1e999\n")
+    yield "underflow", market("coordinate real general", "1 1 1\n1 1 1e-400\n")
+    yield "integer-fraction", market("coordinate integer general", "1 1 1\n1 1 1.5\n")
     yield "repeated", market("coordinate real general", "1 2 2\n1 1 1\n1 1 1\n")
     yield "empty-row", market("coordinate real general", "2 2 2\n1 1 1\n1 2 1\n")
     yield "too-many-entries", market("coordinate real general", "1 2 1\n1 1 1\n1 2 1\n")
@@ -217,6 +222,8 @@ def matrix_market_seeds():
 def qrels_seeds():
     yield "valid", b"301 0 doc-b 1\n301\t0\tdoc-a\t0\r\n\n302 Q0 doc-a 2\n302 0 doc-c -1"
     yield "valid-utf8", "1 0 é 1\n".encode()
+    yield "valid-byte-order-mark", b"\xef\xbb\xbf1 0 a 1\n1 0 b 1\n"
+    yield "zero-byte-name", b"1 0 a\0b 1\n"
     yield "empty", b""
     yield "three-fields", b"query-id corpus-id score\n"
     yield "five-fields", b"1 0 a 1 5\n"

@@ -9,6 +9,7 @@ for bf16; reads the whole input into memory.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -16,10 +17,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-try:
+with contextlib.suppress(ImportError):
     import ml_dtypes  # noqa: F401  gives numpy the type bfloat16
-except ImportError:
-    pass
 
 # Which heads a tensor layers.L.F is indexed by.
 HEADS_OF = {"q": "query", "k": "kv", "v": "kv", "w_q": "query", "w_k": "kv", "w_norm": "query", "input_bound": None}
@@ -35,7 +34,8 @@ def read(path):
         raise BadInput(f"{path}: is a directory; give the name of a trace")
     try:
         with safetensors.safe_open(path, framework="np") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})
+            names = file.keys()  # not a dict: it cannot be iterated over itself
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror or error}") from error
     except safetensors.SafetensorError as error:
@@ -66,6 +66,22 @@ def get(path, tensors, name):
     return tensors[name]
 
 
+def layers_of(path, tensors):
+    """Numbers of the layers that the tensor names speak of, ascending."""
+    layers = set()
+    for name in tensors:
+        if not name.startswith("layers."):
+            continue
+        number, _, field = name.removeprefix("layers.").partition(".")
+        if not (number.isascii() and number.isdigit() and field in HEADS_OF):
+            raise BadInput(f"{path}: tensor '{name}' is no part of a trace; it must be layers.L.F with L a layer's "
+                           f"number and F one of {', '.join(HEADS_OF)}")  # fmt: skip
+        layers.add(int(number))
+    if not layers:
+        raise BadInput(f"{path}: the trace has no layers; it needs tensors layers.L.q, .k and .v")
+    return sorted(layers)
+
+
 def choose_queries(path, positions, tokens, count):
     """Indices of the queries that lie within the first `tokens`, thinned evenly to `count`."""
     inside = np.flatnonzero(positions < tokens)
@@ -80,7 +96,7 @@ def choose_queries(path, positions, tokens, count):
 
 def cut(path, tensors, metadata, wanted, tokens, query_count, entries):
     positions = get(path, tensors, "positions")
-    present = sorted({int(name.split(".")[1]) for name in tensors if name.startswith("layers.")})
+    present = layers_of(path, tensors)
     wanted = dict(wanted) if wanted else {layer: None for layer in present}
     all_tokens = min(get(path, tensors, f"layers.{layer}.k").shape[1] for layer in present)
     tokens = all_tokens if tokens is None else tokens
@@ -144,6 +160,8 @@ def main():
     try:
         if options.queries is not None and options.queries < 1:
             raise BadInput(f"--queries is {options.queries}; at least 1 must be kept")
+        if os.path.exists(options.input) and os.path.exists(options.output) and os.path.samefile(options.input, options.output):
+            raise BadInput(f"{options.output}: is the input itself; give another name")
         tensors, metadata = read(options.input)
         write(options.output, *cut(options.input, tensors, metadata, options.layer, options.tokens,
                                    options.queries, options.set))  # fmt: skip

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include <tamis/info.h>
 
+#include "terminal/json.h"
 #include "terminal/table.h"
 
 namespace tamis::cli {
@@ -117,7 +119,7 @@ std::string json_text(const Trace& trace, const AttendReport& report) {
       {"threads", report.threads},
       {"seconds", seconds},
       {"version", version()}};
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  return json_text(json);
 }
 
 std::string table_text(const Trace& trace, const AttendReport& report) {
@@ -178,6 +180,9 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
     add("bytes", DType::i64, result.bytes, per_query);
     add("grade", DType::u8, grades.back(), per_query);
   }
+  // Larger elements first: then every tensor starts at a multiple of its element's size.
+  std::ranges::stable_sort(tensors, std::greater{},
+                           [](const TensorRef& tensor) { return size_of(tensor.info.dtype); });
   write_safetensors(path, tensors,
                     {{"format", "tamis-attention"},
                      {"trace", std::filesystem::path(trace.path()).filename().string()},

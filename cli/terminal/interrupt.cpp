@@ -10,15 +10,26 @@ namespace {
 
 volatile std::sig_atomic_t caught = 0;
 
-void remember(int signal) { caught = signal; }
+void remember(int signal) {
+  if (caught != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);  // waits for the end of this handler, then ends the process
+  }
+  caught = signal;
+}
 
 }  // namespace
 
 void watch_interrupts() {
   struct sigaction action {};
   action.sa_handler = remember;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction inherited {};
+    sigaction(signal, nullptr, &inherited);
+    // Whoever started us ignoring a signal, as nohup and background jobs of scripts do, means it.
+    if (inherited.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
 }
 
 bool interrupted() { return caught != 0; }

@@ -3,7 +3,8 @@
 
 namespace tamis::cli {
 
-/// From here on SIGINT and SIGTERM only set a flag; a second one ends the process at once.
+/// From here on the first SIGINT or SIGTERM only sets a flag; a second one, of either kind, ends the
+/// process at once. A signal that was ignored stays ignored.
 void watch_interrupts();
 bool interrupted();
 /// Throws Error(cancelled) if interrupted.

@@ -1,5 +1,6 @@
 // Completion for bash: one function, no need of the bash-completion package.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "text/render.h"
 

@@ -1,5 +1,6 @@
 // Completion for fish.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "text/render.h"
 

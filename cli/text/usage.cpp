@@ -1,6 +1,7 @@
 #include "text/usage.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,6 @@
 // Completion for zsh, as a function for fpath or to be sourced after compinit.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "text/render.h"
 

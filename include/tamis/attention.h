@@ -30,6 +30,9 @@ TAMIS_API void csa(View<const double> x, View<const double> w_q, View<const doub
 
 // ---- Attention of queries over keys and values ----
 
+/// The largest head_dim and value_dim.
+inline constexpr std::int64_t largest_dim = 1024;
+
 /// What the heads of one call share.
 struct Shape {
   std::int64_t query_heads = 1;  ///< a multiple of kv_heads; head h reads KV head h·kv_heads/query_heads

@@ -13,7 +13,7 @@
 
 namespace tamis {
 
-/// Tokens in a page. Also the block size of the index, so that a block is one page.
+/// Tokens in a page.
 inline constexpr std::int64_t page_tokens = 128;
 
 /// The keys and values of one KV head: token t's key is row t % 128 of page t / 128.

@@ -112,7 +112,7 @@ TAMIS_API tamis_code tamis_workspace_threads(const tamis_workspace* workspace, i
 /* What the heads of one call share. A query head h reads KV head h * kv_heads / query_heads. */
 typedef struct tamis_shape {
   size_t size;
-  int64_t query_heads; /* a multiple of kv_heads */
+  int64_t query_heads; /* a multiple of kv_heads, at most 2^20 */
   int64_t kv_heads;
   int64_t queries;   /* per query head */
   int64_t head_dim;  /* of queries and keys, 1 to 1024 */
@@ -211,7 +211,7 @@ typedef struct tamis_kv_info {
   size_t bytes; /* of memory held */
 } tamis_kv_info;
 
-/* dtype is TAMIS_F32, TAMIS_F16 or TAMIS_BF16. */
+/* dtype is TAMIS_F32, TAMIS_F16 or TAMIS_BF16; kv_heads is at most 2^20. */
 TAMIS_API tamis_code tamis_kv_create(tamis_dtype dtype, int64_t kv_heads, int64_t head_dim,
                                      int64_t value_dim, tamis_kv** out);
 TAMIS_API tamis_code tamis_kv_copy(const tamis_kv* kv, tamis_kv** out);
@@ -286,6 +286,7 @@ typedef struct tamis_trace_info {
   double rotary_theta;        /* base of the frequencies */
   int64_t rotary_dims;        /* how many leading dimensions of a head are rotated */
   int32_t rotary_interleaved; /* 1: pairs are (0,1), (2,3), ...; 0: (i, i + dims/2) */
+  int32_t reserved;           /* 0 */
 } tamis_trace_info;
 
 typedef struct tamis_layer_info {

@@ -15,6 +15,9 @@
 
 namespace tamis {
 
+/// Dimensions that an array in a file may have: as many as NumPy has.
+inline constexpr std::size_t most_dimensions = 64;
+
 /// Name, type and shape of an array, without its elements.
 struct TensorInfo {
   std::string name;
@@ -87,6 +90,10 @@ class TAMIS_API SafetensorsFile {
 /// Writes under a temporary name beside `path`, syncs, then renames: `path` is never half written.
 TAMIS_API void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
                                  const Metadata& metadata = {});
+
+/// Throws what writing a file at `path` would throw before its first byte, by making the temporary file
+/// and removing it: worth asking before hours of work.
+TAMIS_API void check_writable(const std::string& path);
 
 /// NumPy's .npy, versions 1 to 3, C order, little endian. bfloat16, which NumPy lacks, is stored as
 /// ml_dtypes does ('<V2'), and '<V2' is read as bfloat16. info().name is empty.

@@ -7,8 +7,6 @@
 
 namespace tamis {
 
-/// The largest head size that is accepted, and tested.
-inline constexpr std::int64_t largest_dim = 1024;
 /// Beyond any memory, and small enough that no product of sizes overflows.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;

@@ -5,7 +5,7 @@
 
 namespace tamis::capi {
 
-static_assert(sizeof(tamis_shape) == shape_size);
+static_assert(sizeof(tamis_shape) == shape_size && TAMIS_ENDS_WITH(tamis_shape, scale));
 static_assert(TAMIS_PAGE_TOKENS == page_tokens);
 
 Shape shape_of(const tamis_shape* from) {
@@ -21,6 +21,10 @@ Shape shape_of(const tamis_shape* from) {
   if (shape.query_heads < 1 || shape.kv_heads < 1)
     fail(Code::usage, "{} query heads over {} KV heads: both must be positive", shape.query_heads,
          shape.kv_heads);
+  if (shape.query_heads > most_heads || shape.query_heads % shape.kv_heads != 0)
+    fail(Code::usage,
+         "{} query heads over {} KV heads: query heads must be a multiple of KV heads, at most {}",
+         shape.query_heads, shape.kv_heads, most_heads);
   extent({shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.head_dim), sizeof(double)},
          "q");
   extent({shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.value_dim), sizeof(double)},

@@ -54,13 +54,13 @@ tamis_code keep_current_exception() noexcept {
 
 std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name) {
   constexpr std::int64_t addressable = std::int64_t{1} << 56;
+  for (const std::int64_t size : sizes)
+    if (size < 0) fail(Code::usage, "{} has a size of {}; sizes must not be negative", name, size);
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
   std::int64_t product = 1;
   bool fits = true;
-  for (const std::int64_t size : sizes) {
-    if (size < 0) fail(Code::usage, "{} has a size of {}; sizes must not be negative", name, size);
-    if (size == 0) return 0;
+  for (const std::int64_t size : sizes)
     fits = fits && !__builtin_mul_overflow(product, size, &product) && product <= addressable;
-  }
   if (!fits) fail(Code::usage, "{} would take more memory than any machine has", name);
   return product;
 }

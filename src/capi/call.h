@@ -4,6 +4,7 @@
 
 #include <tamis/tamis.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -48,6 +49,9 @@ std::span<T> required(T* data, std::int64_t count, const char* name) {
 /// Product of sizes. Throws `usage` if one is negative or the product could not be bytes of memory.
 std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
 
+/// Heads that a call or a store may have: memory is allocated per head even where there is no token.
+inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+
 DType dtype_of(tamis_dtype dtype);
 
 /// `create` makes the object behind a handle; *out is null unless it succeeds.
@@ -79,6 +83,10 @@ Struct read_struct(const Struct* from, std::size_t first_version, const char* ty
         {reinterpret_cast<const unsigned char*>(from) + sizeof result, size - sizeof result}, type);
   return result;
 }
+
+/// True if no padding follows `field`, the last of a struct: a field added later must not lie in bytes
+/// that older callers already count in `size`.
+#define TAMIS_ENDS_WITH(Struct, field) (offsetof(Struct, field) + sizeof(Struct::field) == sizeof(Struct))
 
 /// Fills the fields that the caller has; those this library does not know become zero.
 template <class Struct>

@@ -14,9 +14,14 @@ struct Sizes {
   std::int64_t d;
 };
 
+/// Throws `usage` if the projections x w, which the definitions keep, could be in no memory: where d_hid
+/// is 0, no argument is as large.
+void check_projections(const Sizes& s) { extent({s.n, s.d, sizeof(double)}, "the product of x and w_q"); }
+
 tamis_code call(Matrix definition, Sizes s, const double* x, const double* w_q, const double* w_k,
                 double* out) {
   return guarded([&] {
+    check_projections(s);
     definition(matrix(x, s.n, s.d_hid, "x"), matrix(w_q, s.d_hid, s.d, "w_q"),
                matrix(w_k, s.d_hid, s.d, "w_k"), matrix(out, s.n, s.n, "out"));
   });
@@ -25,6 +30,7 @@ tamis_code call(Matrix definition, Sizes s, const double* x, const double* w_q, 
 tamis_code call(Output definition, Sizes s, const double* x, const double* w_q, const double* w_k,
                 const double* w_v, double* out) {
   return guarded([&] {
+    check_projections(s);
     definition(matrix(x, s.n, s.d_hid, "x"), matrix(w_q, s.d_hid, s.d, "w_q"),
                matrix(w_k, s.d_hid, s.d, "w_k"), matrix(w_v, s.d_hid, s.d, "w_v"),
                matrix(out, s.n, s.d, "out"));

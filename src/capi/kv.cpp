@@ -11,7 +11,7 @@ namespace tamis::capi {
 namespace {
 
 constexpr std::size_t info_size = 56;  // of the first published version
-static_assert(sizeof(tamis_kv_info) == info_size);
+static_assert(sizeof(tamis_kv_info) == info_size && TAMIS_ENDS_WITH(tamis_kv_info, bytes));
 
 /// Throws `usage` if the store would grow to a size that no memory can have.
 void check_store(const KvStore& store, std::int64_t new_tokens) {
@@ -28,6 +28,8 @@ using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the funct
 tamis_code tamis_kv_create(tamis_dtype dtype, int64_t kv_heads, int64_t head_dim, int64_t value_dim,
                            tamis_kv** out) {
   return make(out, [&] {
+    if (kv_heads > most_heads)
+      tamis::fail(tamis::Code::usage, "kv_heads is {}; at most {} are possible", kv_heads, most_heads);
     // One slab is at most 32 pages of every head.
     constexpr std::int64_t slab = 32 * tamis::page_tokens * static_cast<std::int64_t>(sizeof(float));
     extent({kv_heads, head_dim, 2 * slab}, "the keys of one slab");

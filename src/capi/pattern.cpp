@@ -13,7 +13,7 @@ namespace tamis::capi {
 namespace {
 
 constexpr std::size_t view_size = 48;  // of the first published version
-static_assert(sizeof(tamis_pattern_view) == view_size);
+static_assert(sizeof(tamis_pattern_view) == view_size && TAMIS_ENDS_WITH(tamis_pattern_view, value));
 
 const char* name_at(const std::vector<std::string>& names, std::int64_t index, std::int64_t count,
                     const char* what) {

@@ -5,7 +5,7 @@ namespace tamis::capi {
 namespace {
 
 constexpr std::size_t rounding_size = 32;  // of the first published version
-static_assert(sizeof(tamis_rounding) == rounding_size);
+static_assert(sizeof(tamis_rounding) == rounding_size && TAMIS_ENDS_WITH(tamis_rounding, lse));
 
 SoftmaxStates states_of(const tamis_states* from, std::int64_t rows, std::int64_t value_dim,
                         const char* name) {

@@ -25,8 +25,7 @@ const char* find_metadata(const Metadata& metadata, const char* key) {
 namespace {
 
 TensorRef from_c(const tamis_array& array, const char* name) {
-  constexpr std::int32_t most_dimensions = 64;
-  if (array.rank < 0 || array.rank > most_dimensions)
+  if (array.rank < 0 || static_cast<std::size_t>(array.rank) > most_dimensions)
     fail(Code::usage, "array \"{}\" has rank {}; 0 to {} are possible", name, array.rank, most_dimensions);
   const auto shape = required(array.shape, array.rank, "the shape of an array");
   return {{name, dtype_of(array.dtype), {shape.begin(), shape.end()}}, array.data};

@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::size_t info_size = 64;  // of the first published versions
 constexpr std::size_t layer_info_size = 40;
-static_assert(sizeof(tamis_trace_info) == info_size);
-static_assert(sizeof(tamis_layer_info) == layer_info_size);
+static_assert(sizeof(tamis_trace_info) == info_size && TAMIS_ENDS_WITH(tamis_trace_info, reserved));
+static_assert(sizeof(tamis_layer_info) == layer_info_size &&
+              TAMIS_ENDS_WITH(tamis_layer_info, input_bound));
 
 const TraceLayer& layer_of(const tamis_trace* trace, std::int64_t index) {
   const auto layers = required(trace, "trace").trace.layers();

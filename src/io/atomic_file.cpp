@@ -9,24 +9,37 @@
 #include <filesystem>
 #include <system_error>
 
+#include <tamis/tensor.h>
 #include "core/fail.h"
 
 namespace tamis {
 namespace {
 
-/// The file that a write to `path` means: where the link leads, if it is one and leads somewhere.
+/// The file that a write to `path` means: where the link leads, if it is one, be there a file or not.
 std::string resolve(const std::string& path) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::filesystem::path at(path);
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
+  for (int links = 0; links <= most_links; ++links) {
+    if (!std::filesystem::is_symlink(at, error)) return at.string();
+    const auto next = std::filesystem::read_symlink(at, error);
+    if (error) return at.string();
+    at = at.parent_path() / next;
+  }
+  fail(Code::usage, "{}: is a symbolic link that leads in a circle; give the name of a file to write",
+       path);
+}
+
+/// What a file to be made at `path` is to be made in.
+std::filesystem::path folder_of(const std::string& path) {
+  auto folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
 }
 
 /// Makes the rename itself durable. A file system that cannot sync folders is no reason to fail: the
 /// file is complete and in place.
 void sync_folder_of(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
@@ -44,15 +57,22 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   target_ = resolve(path_);
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  // A name that is too long, say, must not be found out when all is written.
+  if (!replaces && errno != ENOENT) fail_system("no file can be made there");
   if (replaces && S_ISDIR(old.st_mode))
     fail(Code::usage, "{}: is a directory; give the name of a file to write", path_);
   if (replaces && !S_ISREG(old.st_mode))
     fail(Code::usage, "{}: is a pipe, a device or a socket; give the name of a regular file to write",
          path_);
+  const auto folder = folder_of(target_);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    fail(Code::io, "{}: there is no folder {}; make it first", path_, folder.string());
 
   static std::atomic<unsigned> counter{0};
   do {  // another process may own a name; a name of our own is never far
-    temporary_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), counter++);
+    // Not made from the target's name, which may be as long as names can be.
+    temporary_ = (folder / fmt::format(".tamis-{}-{}.tmp", ::getpid(), counter++)).string();
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) {
@@ -88,5 +108,7 @@ void AtomicFile::commit() {
   temporary_.clear();
   sync_folder_of(target_);
 }
+
+void check_writable(const std::string& path) { const AtomicFile probe(path); }
 
 }  // namespace tamis

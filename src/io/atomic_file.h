@@ -12,8 +12,9 @@ namespace tamis {
 /// Destroyed without `commit`, it leaves nothing behind and the old file, if any, as it was.
 class AtomicFile {
  public:
-  /// Throws `io` if no file can be made there. A symbolic link is followed; an existing file passes
-  /// its permissions on; anything else of that name (a folder, a device) is refused.
+  /// Throws `io` if no file can be made there. A symbolic link is followed, even where it leads to no
+  /// file yet; an existing file passes its permissions on; anything else of that name (a folder, a
+  /// device) is refused.
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

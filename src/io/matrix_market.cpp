@@ -14,7 +14,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(const std::string& file, std::string_view text) : file_(file), lines_(text) {}
+  Reader(const std::string& file, std::string_view text)
+      : file_(file), lines_(without_byte_order_mark(text)) {}
 
   Pattern read() {
     read_banner();
@@ -63,6 +64,7 @@ class Reader {
       fail_file(fmt::format("has the symmetry {}; it must be general or symmetric", quote(symmetry)));
     coordinate_ = format == "coordinate";
     has_values_ = field != "pattern";
+    whole_ = field == "integer";
     symmetric_ = symmetry == "symmetric";
     if (!coordinate_ && !has_values_)
       fail_file("is an array without values; only coordinate files can be 'pattern'");
@@ -99,9 +101,21 @@ class Reader {
 
   double read_value() {
     const std::string_view field = next_field(line_);
+    if (whole_) {
+      const auto value = parse_int(field);
+      if (!value || *value < 0)
+        fail_line(
+            fmt::format("has the value {}; in a file of integers it must be a whole number from 0 to "
+                        "2^63 − 1",
+                        quote(field)));
+      return static_cast<double>(*value);
+    }
     const auto value = parse_f64(field);
     if (!value || *value < 0)
-      fail_line(fmt::format("has the value {}; it must be a finite number and not negative", quote(field)));
+      fail_line(
+          fmt::format("has the value {}; it must be 0 or a number within the range of f64, 4.94e-324 to "
+                      "1.79e308",
+                      quote(field)));
     return *value;
   }
 
@@ -152,6 +166,7 @@ class Reader {
   std::string_view line_;
   bool coordinate_ = true;
   bool has_values_ = true;
+  bool whole_ = false;  ///< values are integers
   bool symmetric_ = false;
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;

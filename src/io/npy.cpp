@@ -1,4 +1,6 @@
 // NumPy's .npy, read and written.
+#include <fmt/ranges.h>
+
 #include <tamis/tensor.h>
 #include "core/fail.h"
 #include "io/atomic_file.h"
@@ -21,6 +23,9 @@ void write_npy(const std::string& path, const TensorRef& tensor) {
   if (tensor.data == nullptr && bytes > 0)
     fail(Code::usage, "{}: the array to be written has no data", path);
   const auto& shape = tensor.info.shape;
+  if (shape.size() > most_dimensions)
+    fail(Code::usage, "{}: the array to be written has {} dimensions; npy holds at most {}", path,
+         shape.size(), most_dimensions);
   const auto type = static_cast<std::size_t>(tensor.info.dtype);
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                  size_of(tensor.info.dtype) == 1 ? '|' : '<', npy_types[type],
@@ -29,9 +34,6 @@ void write_npy(const std::string& path, const TensorRef& tensor) {
   constexpr std::size_t before = 10;
   dict.append(63 - (before + dict.size()) % 64, ' ');
   dict += '\n';
-  if (dict.size() > 0xFFFF)
-    fail(Code::usage, "{}: the array to be written has {} dimensions; npy holds at most 64", path,
-         shape.size());
   const char length[2] = {static_cast<char>(dict.size() & 0xFF), static_cast<char>(dict.size() >> 8)};
   AtomicFile file(path);
   file.write(npy_magic);

@@ -1,5 +1,7 @@
 #include "io/npy_header.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 
@@ -108,9 +110,9 @@ class DictReader {
       std::string_view digits = word();
       if (digits.ends_with('L')) digits.remove_suffix(1);  // Python 2 wrote long integers so
       const auto n = parse_int(digits);
-      if (!n || shape.size() == 64)
-        fail(Code::input, "{}: the npy header's shape must be at most 64 whole numbers from 0 to 2^63 − 1",
-             file_);
+      if (!n || shape.size() == most_dimensions)
+        fail(Code::input, "{}: the npy header's shape must be at most {} whole numbers from 0 to 2^63 − 1",
+             file_, most_dimensions);
       shape.push_back(*n);
       if (!take(',')) {
         expect(')');

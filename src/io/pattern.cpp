@@ -139,7 +139,7 @@ Pattern read_pattern(const std::string& path) {
   if (ending == ".npy") return parse_npy_pattern(*source);
   if (ending == ".qrels" || ending == ".txt" || ending == ".tsv") return parse_qrels(*source);
   if (begin.starts_with("\x93NUMPY")) return parse_npy_pattern(*source);
-  if (begin.starts_with("%%")) return parse_matrix_market(*source);
+  if (without_byte_order_mark(begin).starts_with("%%")) return parse_matrix_market(*source);
   return parse_qrels(*source);
 }
 

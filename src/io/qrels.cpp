@@ -32,10 +32,13 @@ Pattern parse_qrels(const ByteSource& source) {
   const std::string text = read_all(source);
   if (const auto at = first_not_utf8(text))
     fail(Code::input, "{}: is not UTF-8 at byte {}; qrels are lines of text", file, *at);
+  // In C a name ends at its first zero byte, so that two names could become one.
+  if (const auto at = text.find('\0'); at != std::string::npos)
+    fail(Code::input, "{}: byte {} is zero; qrels are lines of text", file, at);
   Numbering topics;
   Numbering documents;
   std::vector<PatternEntry> entries;
-  Lines lines(text);
+  Lines lines(without_byte_order_mark(text));
   for (std::string_view line; lines.next(line);) {
     const std::string_view topic = next_field(line);
     if (topic.empty()) continue;

@@ -1,4 +1,6 @@
 // safetensors files: open, read one tensor, write.
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <unordered_set>
@@ -65,7 +67,13 @@ std::string json_string(const std::string& path, std::string_view text) {
   return nlohmann::json(text).dump();
 }
 
-void check_writable(const std::string& path, std::span<const TensorRef> tensors) {
+std::string json_name(const std::string& path, std::string_view name) {
+  if (name.find('\0') != std::string_view::npos)
+    fail(Code::usage, "{}: the name {} to be written holds a zero byte; names must not", path, quote(name));
+  return json_string(path, name);
+}
+
+void check_tensors(const std::string& path, std::span<const TensorRef> tensors) {
   std::unordered_set<std::string_view> names;
   for (const TensorRef& tensor : tensors) {
     const std::string& name = tensor.info.name;
@@ -74,6 +82,9 @@ void check_writable(const std::string& path, std::span<const TensorRef> tensors)
     if (!names.insert(name).second)
       fail(Code::usage, "{}: two tensors to be written are called {}; names must differ", path,
            quote(name));
+    if (tensor.info.shape.size() > most_dimensions)
+      fail(Code::usage, "{}: tensor {} to be written has {} dimensions; it may have at most {}", path,
+           quote(name), tensor.info.shape.size(), most_dimensions);
     if (tensor.data == nullptr && tensor.info.bytes() > 0)
       fail(Code::usage, "{}: tensor {} to be written has no data", path, quote(name));
   }
@@ -90,7 +101,7 @@ std::string header_json(const std::string& path, std::span<const TensorRef> tens
     json += "\"__metadata__\":{";
     for (const auto& [key, value] : metadata) {
       comma();
-      json += json_string(path, key) + ':' + json_string(path, value);
+      json += json_name(path, key) + ':' + json_string(path, value);
     }
     json += '}';
   }
@@ -99,7 +110,7 @@ std::string header_json(const std::string& path, std::span<const TensorRef> tens
     const std::int64_t end = begin + tensor.info.bytes();
     comma();
     json += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                        json_string(path, tensor.info.name),
+                        json_name(path, tensor.info.name),
                         safetensors_dtypes[static_cast<std::size_t>(tensor.info.dtype)],
                         fmt::join(tensor.info.shape, ","), begin, end);
     begin = end;
@@ -116,7 +127,7 @@ std::string header_json(const std::string& path, std::span<const TensorRef> tens
 
 void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
                        const Metadata& metadata) {
-  check_writable(path, tensors);
+  check_tensors(path, tensors);
   const std::string json = header_json(path, tensors, metadata);
   const std::uint64_t length = json.size();
   AtomicFile file(path);

@@ -2,6 +2,8 @@
 // nested deeper than the format allows is refused where it begins.
 #include "io/safetensors_table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -51,10 +53,12 @@ class TableReader final : public nlohmann::json_sax<Json> {
   bool key(std::string& key) override {
     if (place_ == Place::table) {
       key_ = std::move(key);
+      check_no_zero_byte("the tensor name", key_);
       return true;
     }
     field_ = std::move(key);
     if (place_ == Place::metadata) {
+      check_no_zero_byte("the metadata key", field_);
       if (table.metadata.contains(field_))
         fail(Code::input, "{}: the metadata has two entries {}", file_, quote(field_));
       return true;
@@ -95,7 +99,6 @@ class TableReader final : public nlohmann::json_sax<Json> {
   }
 
   bool number_unsigned(std::uint64_t value) override {
-    constexpr std::size_t most_dimensions = 64;  // as many as NumPy has
     if (place_ != Place::numbers) fail_type();
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
       fail_number(std::to_string(value));
@@ -126,6 +129,12 @@ class TableReader final : public nlohmann::json_sax<Json> {
 
  private:
   enum class Place { start, table, metadata, tensor, numbers };
+
+  /// In C a name ends at its first zero byte, so that two names could become one.
+  void check_no_zero_byte(std::string_view what, const std::string& name) const {
+    if (name.find('\0') != std::string::npos)
+      fail(Code::input, "{}: {} {} holds a zero byte; names must not", file_, what, quote(name));
+  }
 
   std::optional<std::vector<std::int64_t>>& numbers() { return field_ == "shape" ? shape_ : offsets_; }
 

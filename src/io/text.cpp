@@ -1,10 +1,13 @@
 #include "io/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
+
+#include <tamis/text.h>
 
 namespace tamis {
 namespace {
@@ -33,6 +36,21 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+/// Takes the first character off `from` and appends it to `to` as `printable` shows it.
+void move_printable(std::string_view& from, std::string& to) {
+  const std::size_t length = sequence_length(from);
+  const std::string_view character = from.substr(0, length == 0 ? 1 : length);
+  const auto byte = [character](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  const bool control =
+      byte(0) < 0x20 || byte(0) == 0x7F || (byte(0) == 0xC2 && length == 2 && byte(1) < 0xA0);
+  if (length == 0 || control) {
+    for (std::size_t i = 0; i < character.size(); ++i) to += fmt::format("\\x{:02x}", byte(i));
+  } else {
+    to += character;
+  }
+  from.remove_prefix(character.size());
+}
+
 template <class Number>
 std::optional<Number> parse_whole(std::string_view field) {
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
@@ -50,19 +68,16 @@ std::optional<Real> parse_finite(std::string_view field) {
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) move_printable(text, shown);
+  return shown;
+}
+
 std::string quote(std::string_view name) {
   constexpr std::size_t longest = 80;
   std::string text = "'";
-  while (!name.empty() && text.size() <= longest) {
-    const std::size_t length = sequence_length(name);
-    const auto byte = static_cast<unsigned char>(name[0]);
-    if (length == 0 || byte < 0x20 || byte == 0x7F) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += name.substr(0, length);
-    }
-    name.remove_prefix(length == 0 ? 1 : length);
-  }
+  while (!name.empty() && text.size() <= longest) move_printable(name, text);
   return text + (name.empty() ? "'" : "…'");
 }
 
@@ -77,6 +92,12 @@ std::optional<std::size_t> first_not_utf8(std::string_view text) {
     at += length;
   }
   return std::nullopt;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
 }
 
 bool Lines::next(std::string_view& line) {

@@ -10,8 +10,8 @@
 
 namespace tamis {
 
-/// A name that came from a file, in quotes: control characters and bytes that are not UTF-8 are
-/// written as \xNN, and what is longer than 80 bytes is cut.
+/// A name that came from a file, in quotes: `printable` (tamis/text.h), and cut if it is longer than 80
+/// bytes.
 std::string quote(std::string_view name);
 
 /// "[3, 8192, 64]"
@@ -19,6 +19,9 @@ std::string shape_text(std::span<const std::int64_t> shape);
 
 /// Offset of the first byte that is not UTF-8 (overlong forms and surrogates are not), if any.
 std::optional<std::size_t> first_not_utf8(std::string_view text);
+
+/// The text after the UTF-8 byte order mark that some editors begin files with.
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// Walks over the lines of a text; a line ends with \n or \r\n, the last one also with the text.
 class Lines {

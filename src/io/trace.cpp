@@ -11,8 +11,8 @@ namespace {
 
 /// `layer` as the trace has it: what the caller holds may come from another trace.
 const TraceLayer& own_layer(const Trace& trace, const TraceLayer& layer) {
-  const auto found = std::ranges::find(trace.layers(), layer.layer, &TraceLayer::layer);
-  if (found == trace.layers().end())
+  const auto found = std::ranges::lower_bound(trace.layers(), layer.layer, {}, &TraceLayer::layer);
+  if (found == trace.layers().end() || found->layer != layer.layer)
     fail(Code::usage, "{}: there is no layer {}", trace.path(), layer.layer);
   return *found;
 }

@@ -1,5 +1,7 @@
 #include "io/trace_checks.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -10,7 +12,6 @@ namespace tamis {
 namespace {
 
 constexpr std::array<std::string_view, 7> fields{"q", "k", "v", "w_q", "w_k", "w_norm", "input_bound"};
-constexpr std::int64_t largest_dim = 1024;
 
 /// Where element `at` of a tensor is: "[2, 8191, 63]".
 std::string index_text(const TensorInfo& info, std::int64_t at) {

@@ -155,6 +155,19 @@ def test_the_table_has_a_line_per_layer(trace):
     assert len({len(line) for line in lines[:3]}) == 1
 
 
+def test_every_tensor_written_starts_at_a_multiple_of_its_element_size(tmp_path):
+    odd = make_tensors([0, 1, 2], kv_heads=1, group=1, queries=3, dim=5, value_dim=5, tokens=9)
+    tamis("attend", save_trace(tmp_path / "odd", odd), "--dense", "--out", tmp_path / "out")
+    raw = (tmp_path / "out").read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    sizes = {"F64": 8, "I64": 8, "F32": 4, "U8": 1}
+    entries = json.loads(raw[8 : 8 + length])
+    del entries["__metadata__"]
+    assert len(entries) == 21
+    for name, entry in entries.items():
+        assert (8 + length + entry["data_offsets"][0]) % sizes[entry["dtype"]] == 0, name
+
+
 def test_logits_too_large_for_f32_are_bad_input_that_names_the_layer(tmp_path):
     tensors = make_tensors([4], dtype="f32")
     tensors["layers.4.q"] *= 1e30

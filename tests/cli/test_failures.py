@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -31,8 +32,15 @@ USAGE = {
     "layer not in trace": (["attend", DATA, "--dense", "--layer", "4"], "it has 3, 12, 21"),
     "layer in words": (["attend", DATA, "--dense", "--layer", "four"], "--layer"),
     "no mode": (["attend", DATA], "give --dense"),
-    "out is the trace": (["attend", DATA, "--dense", "--out", DATA], "is the trace itself"),
-    "out is a directory": (["attend", DATA, "--dense", "--out", "docs"], "is a directory"),
+    "out is a directory": (["attend", DATA, "--dense", "--out", "docs"], "--out: docs: is a directory"),
+    "out is nothing": (
+        ["attend", DATA, "--dense", "--out", ""],
+        "--out: the name of a file to write is empty",
+    ),
+    "out is a device": (
+        ["attend", DATA, "--dense", "--out", "/dev/null"],
+        "--out: /dev/null: is a pipe, a device",
+    ),
 }
 
 
@@ -131,7 +139,11 @@ INPUT = {
     "header length beyond the file": (lambda path: path.write_bytes(b"\xff" * 7 + b"\x7f{}"), ""),
     "header not JSON": (lambda path: rewrite(path, text=b"{nonsense"), ""),
     "header not UTF-8": (lambda path: rewrite(path, text=b'{"\xff\xfe": 1}'), ""),
-    "header deeply nested": (lambda path: rewrite(path, text=b"[" * 100000), ""),
+    "header of deep arrays": (
+        lambda path: rewrite(path, text=b'{"a":{"shape":' + b"[" * 100000),
+        "shape of tensor 'a'",
+    ),
+    "header of deep objects": (lambda path: rewrite(path, text=b'{"a":' * 100000), "has a field 'a'"),
     "overlapping tensors": (overlap, "layers."),
     "offsets past the end": (past_the_end, "layers.3.k"),
     "duplicate name": (duplicate, "positions"),
@@ -190,9 +202,48 @@ def test_info_refuses_a_bad_header_too(trace):
     assert str(trace) in sentence_of(tamis("info", trace, status=2))
 
 
-def test_an_output_folder_that_is_missing_is_found_before_the_work(trace, tmp_path):
-    done = tamis("attend", trace, "--dense", "--out", tmp_path / "nowhere" / "out.safetensors", status=3)
-    assert "there is no folder" in sentence_of(done)
+@pytest.fixture
+def damaged(tmp_path):
+    """A trace whose numbers are refused: an error about anything else was found before they were read."""
+    tensors = make_tensors([3])
+    tensors["layers.3.q"].flat[0] = np.nan
+    return save_trace(tmp_path / "damaged.safetensors", tensors)
+
+
+def test_an_output_folder_that_is_missing_is_found_before_the_work(damaged, tmp_path):
+    done = tamis("attend", damaged, "--dense", "--out", tmp_path / "nowhere" / "out.safetensors", status=3)
+    assert f"--out: {tmp_path}/nowhere/out.safetensors: there is no folder" in sentence_of(done)
+
+
+def test_a_link_that_leads_to_no_folder_is_found_before_the_work(damaged, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("nowhere/out.safetensors")
+    done = tamis("attend", damaged, "--dense", "--out", link, status=3)
+    assert f"--out: {link}: there is no folder {tmp_path}/nowhere" in sentence_of(done)
+
+
+def test_a_name_that_is_too_long_is_found_before_the_work(damaged, tmp_path):
+    done = tamis("attend", damaged, "--dense", "--out", tmp_path / ("x" * 256), status=3)
+    assert "File name too long" in sentence_of(done)
+
+
+def test_a_long_name_and_a_link_to_no_file_yet_are_written(trace, tmp_path):
+    long = tmp_path / ("x" * 250)
+    tamis("attend", trace, "--dense", "--out", long)
+    link = tmp_path / "link"
+    link.symlink_to("real.safetensors")
+    tamis("attend", trace, "--dense", "--out", link)
+    assert link.is_symlink() and digest(tmp_path / "real.safetensors") == digest(long)
+
+
+def test_the_trace_itself_is_no_place_for_results(trace, tmp_path):
+    before = digest(trace)
+    link = tmp_path / "link"
+    link.symlink_to(trace.name)
+    for out in (trace, link):
+        done = tamis("attend", trace, "--dense", "--out", out, status=2)
+        assert f"--out: {out}: is the trace itself" in sentence_of(done)
+    assert digest(trace) == before and link.is_symlink()
 
 
 def test_a_full_disk_leaves_no_partial_file(trace, tmp_path):
@@ -232,7 +283,7 @@ def slow_command(slow_trace, out):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, number):
+def test_ctrl_c_during_the_work_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, number):
     running = subprocess.Popen(
         slow_command(slow_trace, tmp_path / "out.safetensors"), stderr=subprocess.PIPE
     )
@@ -241,6 +292,76 @@ def test_ctrl_c_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, numb
     _, errors = running.communicate(timeout=60)
     assert running.returncode == -number and errors == b""
     assert list(tmp_path.iterdir()) == []
+
+
+SLOW_FSYNC = """
+#include <time.h>
+int fsync(int fd) {
+  struct timespec left = {SECONDS, 0};
+  (void)fd;
+  while (nanosleep(&left, &left) != 0) {
+  }
+  return 0;
+}
+"""
+
+
+def while_writing(trace, folder, seconds, **options):
+    """A run that is about to rename its finished temporary file, and takes that long to sync it first."""
+    compiler = shutil.which("cc")
+    if compiler is None or sanitized():
+        pytest.skip("needs a compiler and a program without sanitizers: not run")
+    source = trace.parent / "slow_fsync.c"
+    source.write_text(SLOW_FSYNC.replace("SECONDS", str(seconds)))
+    library = trace.parent / "slow_fsync.so"
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    folder.mkdir()
+    tamis("attend", trace, "--dense", "--out", trace.parent / "expected")
+    size = (trace.parent / "expected").stat().st_size
+    running = subprocess.Popen(
+        [program(), "attend", trace, "--dense", "--out", folder / "out.safetensors"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"LD_PRELOAD": str(library)}, **options,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not any(p.name.startswith(".tamis-") and p.stat().st_size == size for p in folder.iterdir()):
+        if running.poll() is not None or time.monotonic() > deadline:
+            running.kill()
+            pytest.fail(f"no temporary file of {size} bytes appeared")
+        time.sleep(0.01)
+    assert not (folder / "out.safetensors").exists()
+    return running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_during_the_writing_leaves_the_whole_file_and_no_temporary(trace, tmp_path, number):
+    folder = tmp_path / "results"
+    running = while_writing(trace, folder, 1)
+    running.send_signal(number)
+    shown, errors = running.communicate(timeout=60)
+    assert running.returncode == -number and shown == errors == b""
+    assert [p.name for p in folder.iterdir()] == ["out.safetensors"]
+    assert digest(folder / "out.safetensors") == digest(tmp_path / "expected")
+
+
+def test_a_second_signal_of_either_kind_ends_the_program_at_once(trace, tmp_path):
+    running = while_writing(trace, tmp_path / "results", 100)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert running.poll() is None
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=10)
+    assert running.returncode == -signal.SIGTERM
+    assert not (tmp_path / "results" / "out.safetensors").exists()
+
+
+def test_a_signal_that_was_ignored_from_the_start_stays_ignored(trace, tmp_path):
+    running = while_writing(
+        trace, tmp_path / "results", 1, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    )
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 0 and errors == b""
+    assert (tmp_path / "results" / "out.safetensors").exists()
 
 
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(slow_trace, tmp_path):

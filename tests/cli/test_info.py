@@ -76,6 +76,13 @@ def test_metadata_cannot_steer_the_terminal(tmp_path):
     from safetensors.numpy import save_file
 
     path = tmp_path / "t.safetensors"
-    save_file(make_tensors([0]), path, {"scale": "1", "causal": "true", "model": "\x1b[31mred\nred"})
+    save_file(
+        make_tensors([0]),
+        path,
+        {"scale": "1", "causal": "true", "model": "\x1b[31mé\nred", "\x9b32m": "\x85"},
+    )
     text = tamis("info", path).stdout
-    assert "\x1b" not in text and "?[31mred?red" in text
+    assert r"\x1b[31mé\x0ared" in text and r"\xc2\x9b32m" in text and r"\xc2\x85" in text
+    assert not any(c < " " and c != "\n" or "\x7f" <= c <= "\x9f" for c in text)
+    json_text = tamis("info", path, "--json").stdout
+    assert json_text.isascii() and json.loads(json_text)["metadata"]["\x9b32m"] == "\x85"

@@ -1,40 +1,26 @@
 // The C ABI on files: arrays, traces and patterns.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <tamis/tamis.h>
 
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <tamis/trace.h>
 
 #include "capi_support.h"
+#include "unit/io_support.h"
 
 namespace tamis_c {
 namespace {
 
-/// A folder that removes itself.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tamis-capi-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using tamis::test::Folder;
 
 TEST(CApiFiles, ArraysComeBackFromNpy) {
   const Folder folder;
-  const std::string path = folder.file("a.npy");
+  const std::string path = folder / "a.npy";
   const std::vector<double> data{1, 2, 3, 4, 5, 6};
   const std::vector<std::int64_t> shape{2, 3};
   const tamis_array array{nullptr, shape.data(), data.data(), 2, TAMIS_F64};
@@ -58,14 +44,14 @@ TEST(CApiFiles, ArraysComeBackFromNpy) {
   expect_usage(tamis_tensor_to_f64(tensor, nullptr, 6), "null");
 
   Tensor missing;
-  EXPECT_EQ(tamis_npy_read(folder.file("missing.npy").c_str(), &missing), TAMIS_INPUT);
+  EXPECT_EQ(tamis_npy_read((folder / "missing.npy").c_str(), &missing), TAMIS_INPUT);
   EXPECT_EQ(missing.handle, nullptr);
   EXPECT_NE(std::string(tamis_last_error()).find("missing.npy"), std::string::npos);
 }
 
 TEST(CApiFiles, NonsenseArraysAreNotWritten) {
   const Folder folder;
-  const std::string path = folder.file("a.npy");
+  const std::string path = folder / "a.npy";
   const double data = 1;
   const std::int64_t shape[] = {huge, huge};
   const std::int64_t negative[] = {-1};
@@ -83,7 +69,7 @@ TEST(CApiFiles, NonsenseArraysAreNotWritten) {
 
 TEST(CApiFiles, TensorsAndMetadataComeBackFromSafetensors) {
   const Folder folder;
-  const std::string path = folder.file("a.safetensors");
+  const std::string path = folder / "a.safetensors";
   const std::vector<float> a{1, 2, 3};
   const std::uint8_t b = 9;
   const std::int64_t three = 3;
@@ -200,7 +186,7 @@ TEST(CApiFiles, LayersThatATraceDoesNotHaveAreRefused) {
 
 /// A trace of one layer, one head and two tokens, with everything optional.
 std::string write_whole_trace(const Folder& folder) {
-  std::string path = folder.file("whole.safetensors");
+  std::string path = folder / "whole.safetensors";
   const std::int64_t one = 1;
   const std::vector<std::int64_t> q_shape{1, 1, 2};
   const std::vector<std::int64_t> k_shape{1, 2, 2};
@@ -266,7 +252,7 @@ TEST(CApiFiles, WeightsNormsBoundsAndRotaryOfATraceAreRead) {
 
 TEST(CApiFiles, PatternsAreWrittenAndReadBack) {
   const Folder folder;
-  const std::string path = folder.file("p.mtx");
+  const std::string path = folder / "p.mtx";
   const std::vector<std::int64_t> starts{0, 2, 3};
   const std::vector<std::int64_t> columns{0, 2, 1};
   const std::vector<double> values{0.5, 0.25, 1};
@@ -292,7 +278,7 @@ TEST(CApiFiles, PatternsAreWrittenAndReadBack) {
 
 TEST(CApiFiles, PatternsThatAreNoneAreNotWritten) {
   const Folder folder;
-  const std::string path = folder.file("p.mtx");
+  const std::string path = folder / "p.mtx";
   const std::vector<std::int64_t> starts{0, 2, 3};
   const std::vector<std::int64_t> columns{0, 2, 1};
   const std::vector<double> values{0.5, 0.25, 1};

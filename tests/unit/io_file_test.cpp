@@ -122,13 +122,70 @@ TEST(AtomicFile, AWriteThatTheSystemRefusesLeavesNothing) {
 TEST(AtomicFile, PlacesWhereNoFileCanBeAreRefused) {
   const Folder folder;
   EXPECT_EQ(sentence([&] { AtomicFile file(folder / "absent/result"); }, Code::io),
-            folder / "absent/result: no file can be made there: No such file or directory");
+            folder / "absent/result: there is no folder " + folder.path() + "/absent; make it first");
   EXPECT_EQ(sentence([&] { AtomicFile file(folder.path()); }, Code::usage),
             folder.path() + ": is a directory; give the name of a file to write");
   // As root, renaming over a device would replace it.
   EXPECT_EQ(sentence([] { AtomicFile file("/dev/null"); }, Code::usage),
             "/dev/null: is a pipe, a device or a socket; give the name of a regular file to write");
   EXPECT_EQ(folder.entries(), 0U);
+}
+
+TEST(AtomicFile, AFolderThatCannotBeWrittenInIsRefusedEvenBehindALink) {
+  const Folder folder;
+  const Folder locked;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(locked.path().c_str(), 0555), 0);
+  std::filesystem::create_symlink(locked / "result", folder / "link");
+  const uid_t me = ::geteuid();
+  ASSERT_EQ(::seteuid(me == 0 ? 65534 : me), 0);  // root may write everywhere
+  const std::string said = sentence([&] { check_writable(folder / "link"); }, Code::io);
+  ASSERT_EQ(::seteuid(me), 0);
+  EXPECT_EQ(said, folder / "link: no file can be made there: Permission denied");
+}
+
+TEST(AtomicFile, ANameMayBeAsLongAsTheSystemAllows) {
+  const Folder folder;
+  const std::string longest = folder / std::string(255, 'x');
+  AtomicFile file(longest);
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(read_text(longest), "new");
+  EXPECT_EQ(sentence([&] { AtomicFile longer(longest + "x"); }, Code::io),
+            longest + "x: no file can be made there: File name too long");
+  EXPECT_EQ(folder.entries(), 1U);
+}
+
+TEST(AtomicFile, ALinkToNoFileYetIsFollowed) {
+  const Folder folder;
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "there"));
+  std::filesystem::create_symlink("there/next", folder / "link");
+  std::filesystem::create_symlink("../real", folder / "there/next");
+  AtomicFile file(folder / "link");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "there/next"));
+  EXPECT_EQ(read_text(folder / "real"), "new");
+  EXPECT_EQ(folder.entries(), 3U);
+
+  std::filesystem::create_symlink("absent/result", folder / "astray");
+  EXPECT_EQ(sentence([&] { AtomicFile astray(folder / "astray"); }, Code::io),
+            folder / "astray: there is no folder " + folder.path() + "/absent; make it first");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  EXPECT_EQ(sentence([&] { AtomicFile circle(folder / "circle"); }, Code::usage),
+            folder / "circle: is a symbolic link that leads in a circle; give the name of a file to write");
+}
+
+TEST(AtomicFile, AskingWhetherAFileCanBeWrittenLeavesNothing) {
+  const Folder folder;
+  write_text(folder / "old", "old");
+  check_writable(folder / "old");
+  check_writable(folder / "new");
+  EXPECT_EQ(read_text(folder / "old"), "old");
+  EXPECT_EQ(folder.entries(), 1U);
+  EXPECT_EQ(sentence([&] { check_writable(""); }, Code::usage),
+            "the name of a file to write is empty or holds a zero byte; give the name of a file");
 }
 
 TEST(AtomicFile, PermissionsAndLinksOfTheOldFileStay) {

@@ -107,6 +107,22 @@ TEST(Npy, SizesThatLieAreRefused) {
       "input: the npy header should take 4294967295 bytes, but the file has only 14; it is truncated");
 }
 
+TEST(Npy, AsManyDimensionsAreWrittenAsAreRead) {
+  const Folder folder;
+  const std::uint8_t value = 7;
+  const std::vector<std::int64_t> most(64, 1);
+  write_npy(folder / "a.npy", {{"", DType::u8, most}, &value});
+  EXPECT_EQ(read_npy(folder / "a.npy").info().shape, most);
+  const std::vector<std::int64_t> more(65, 1);
+  EXPECT_EQ(sentence(
+                [&] {
+                  write_npy(folder / "b.npy", {{"", DType::u8, more}, &value});
+                },
+                Code::usage),
+            folder / "b.npy: the array to be written has 65 dimensions; npy holds at most 64");
+  EXPECT_EQ(folder.entries(), 1U);
+}
+
 TEST(Npy, EveryPrefixOfAHeaderIsRefused) {
   const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   for (std::size_t length = 0; length < dict.size(); ++length)

@@ -51,6 +51,14 @@ TEST(MatrixMarket, EveryFormIsRead) {
   EXPECT_EQ(market("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n"), (Dense{{1, 2}, {2, 3}}));
 }
 
+TEST(MatrixMarket, AByteOrderMarkIsSkipped) {
+  const Folder folder;
+  const std::string text = "\xef\xbb\xbf" + banner + "1 1 1\n1 1 2\n";
+  EXPECT_EQ(market(text), (Dense{{2}}));
+  write_text(folder / "unnamed", text);
+  EXPECT_EQ(dense_of(read_pattern(folder / "unnamed")), (Dense{{2}}));
+}
+
 TEST(MatrixMarket, AZeroThatIsWrittenOutIsNoNonzero) {
   const std::string text = banner + "1 2 2\n1 1 0\n1 2 1\n";
   EXPECT_EQ(parse_matrix_market(*source_of(text)).nonzeros(), 1);
@@ -73,12 +81,17 @@ TEST(MatrixMarket, BannersOfOtherMatricesAreRefused) {
 }
 
 TEST(MatrixMarket, EntriesThatNoPatternHasAreRefused) {
-  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 -1\n"),
-            "input: line 3 has the value '-1'; it must be a finite number and not negative");
-  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 nan\n"),
-            "input: line 3 has the value 'nan'; it must be a finite number and not negative");
-  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 1e999\n"),
-            "input: line 3 has the value '1e999'; it must be a finite number and not negative");
+  const auto out_of_range = [](const std::string& value) {
+    return "input: line 3 has the value '" + value +
+           "'; it must be 0 or a number within the range of f64, 4.94e-324 to 1.79e308";
+  };
+  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 1e-400\n"), out_of_range("1e-400"));
+  EXPECT_EQ(market_refusal("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n"),
+            "input: line 3 has the value '1.5'; in a file of integers it must be a whole number from 0 to "
+            "2^63 − 1");
+  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 -1\n"), out_of_range("-1"));
+  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 nan\n"), out_of_range("nan"));
+  EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 1e999\n"), out_of_range("1e999"));
   EXPECT_EQ(market_refusal(banner + "1 2 1\n1 3 1\n"),
             "input: line 3 has the column '3'; it must be a whole number from 1 to 2");
   EXPECT_EQ(market_refusal(banner + "1 2 1\n0 1 1\n"),
@@ -159,6 +172,13 @@ TEST(Qrels, TopicsAreRowsAndJudgedDocumentsColumns) {
   EXPECT_EQ(dense_of(pattern), (Dense{{1, 0, 0}, {0, 1, 0}}));
 }
 
+TEST(Qrels, AByteOrderMarkIsNoPartOfTheFirstTopic) {
+  const Pattern pattern =
+      parse_qrels(*source_of("\xef\xbb\xbf"
+                             "1 0 a 1\n1 0 b 1\n"));
+  EXPECT_EQ(pattern.row_names, std::vector<std::string>{"1"});
+}
+
 TEST(Qrels, LinesThatAreNoJudgementsAreRefused) {
   EXPECT_EQ(qrels_refusal(""),
             "input: holds no judgements; each line is topic, iteration, document, relevance");
@@ -172,6 +192,8 @@ TEST(Qrels, LinesThatAreNoJudgementsAreRefused) {
             "input: the entry at topic '1', document 'a' is given twice; each may be given once");
   EXPECT_EQ(qrels_refusal("1 0 a 1\n2 0 a 0\n"),
             "input: topic '2' has no relevant document; every row of a pattern needs at least one");
+  EXPECT_EQ(qrels_refusal(std::string("1 0 a\0b 1\n", 10)),
+            "input: byte 5 is zero; qrels are lines of text");
   EXPECT_EQ(qrels_refusal("1 0 \xff 1\n"), "input: is not UTF-8 at byte 4; qrels are lines of text");
 }
 

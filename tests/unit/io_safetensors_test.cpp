@@ -44,13 +44,22 @@ Array any_array(std::string name) {
   return array;
 }
 
-std::string any_text() {
-  static const std::vector<std::string> pieces{"a",  "layers.3.k", "\"", "\\",
-                                               "\n", "é",          "😀",  std::string(1, '\0')};
+std::string any_text(const std::vector<std::string>& pieces) {
   std::string text;
   for (const auto& piece : *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(pieces)))
     text += piece;
   return text;
+}
+
+const std::vector<std::string> name_pieces{"a", "layers.3.k", "\"", "\\", "\n", "é", "😀"};
+
+std::string any_name() { return any_text(name_pieces); }
+
+/// Values, unlike names, may hold zero bytes.
+std::string any_value() {
+  std::vector<std::string> pieces = name_pieces;
+  pieces.emplace_back(1, '\0');
+  return any_text(pieces);
 }
 
 RC_GTEST_PROP(Safetensors, WhatIsWrittenIsReadBack, ()) {
@@ -58,10 +67,10 @@ RC_GTEST_PROP(Safetensors, WhatIsWrittenIsReadBack, ()) {
   const int count = *rc::gen::inRange(0, 5);
   std::vector<Array> arrays;
   std::vector<TensorRef> refs;
-  for (int i = 0; i < count; ++i) arrays.push_back(any_array(std::to_string(i) + any_text()));
+  for (int i = 0; i < count; ++i) arrays.push_back(any_array(std::to_string(i) + any_name()));
   for (const Array& array : arrays) refs.push_back(array.ref());
   Metadata metadata;
-  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) metadata[any_text()] = any_text();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) metadata[any_name()] = any_value();
 
   const std::string path = folder / "t.safetensors";
   write_safetensors(path, refs, metadata);
@@ -225,6 +234,13 @@ TEST(Safetensors, NamesMayNotRepeat) {
             "input: tensor 'a' has two fields 'dtype'");
 }
 
+TEST(Safetensors, NamesThatCCannotTellApartAreRefused) {
+  EXPECT_EQ(refusal(R"({"a\u0000b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})", 0),
+            R"(input: the tensor name 'a\x00b' holds a zero byte; names must not)");
+  EXPECT_EQ(refusal(R"({"__metadata__":{"a\u0000b":"1"}})", 0),
+            R"(input: the metadata key 'a\x00b' holds a zero byte; names must not)");
+}
+
 TEST(Safetensors, FieldsMustBeOfTheirTypeAndAllThere) {
   EXPECT_EQ(
       refusal(R"({"a":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[0,0]}})", 0),
@@ -301,6 +317,13 @@ TEST(Safetensors, WhatCannotBeReadBackIsNotWritten) {
             folder / R"(t: the name or metadata '\xff' to be written is not UTF-8)");
   EXPECT_EQ(write({a}, {{"k", "\xff"}}),
             folder / R"(t: the name or metadata '\xff' to be written is not UTF-8)");
+  const std::string zero("a\0b", 3);
+  EXPECT_EQ(write({{{zero, DType::f32, {1}}, &value}}),
+            folder / R"(t: the name 'a\x00b' to be written holds a zero byte; names must not)");
+  EXPECT_EQ(write({a}, {{zero, "1"}}),
+            folder / R"(t: the name 'a\x00b' to be written holds a zero byte; names must not)");
+  EXPECT_EQ(write({{{"a", DType::f32, std::vector<std::int64_t>(65, 1)}, &value}}),
+            folder / "t: tensor 'a' to be written has 65 dimensions; it may have at most 64");
   EXPECT_EQ(write({{{"a", DType::f32, {-1}}, &value}}),
             "tensor 'a' cannot have the shape [-1]: dimensions must not be negative and its bytes must fit "
             "63 bits");

@@ -1,6 +1,8 @@
 // Lines, fields, numbers and names.
 #include "io/text.h"
 
+#include <tamis/text.h>
+
 #include "unit/io_support.h"
 
 namespace tamis::test {
@@ -46,7 +48,21 @@ TEST(Text, NamesFromFilesCannotSpoilAMessage) {
   EXPECT_EQ(quote("layers.3.k"), "'layers.3.k'");
   EXPECT_EQ(quote("été"), "'été'");
   EXPECT_EQ(quote("a\nb\x1b[31m\x7f\xff"), R"('a\x0ab\x1b[31m\x7f\xff')");
+  // U+0080 to U+009F steer terminals too: U+009B begins the same sequences as ESC [.
+  EXPECT_EQ(quote("\xc2\x80\xc2\x9b\xc2\xa0"), "'\\xc2\\x80\\xc2\\x9b\xc2\xa0'");
+  EXPECT_EQ(printable("été\xc2\x9b"
+                      "31m\n" +
+                      std::string(100, 'x')),
+            "été\\xc2\\x9b31m\\x0a" + std::string(100, 'x'));
   EXPECT_LT(quote(std::string(1'000'000, 'x')).size(), 100U);
+}
+
+TEST(Text, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(without_byte_order_mark("\xef\xbb\xbf"
+                                    "301"),
+            "301");
+  EXPECT_EQ(without_byte_order_mark("301"), "301");
+  EXPECT_EQ(without_byte_order_mark("\xef\xbb"), "\xef\xbb");
 }
 
 TEST(Text, OnlyWellFormedUtf8IsUtf8) {
