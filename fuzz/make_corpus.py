@@ -30,7 +30,11 @@ def safetensors(tensors, metadata=None):
     table, data = ({"__metadata__": metadata} if metadata is not None else {}), b""
     for name, (dtype, shape, content) in tensors.items():
         content = bytes(SIZES[dtype] * math.prod(shape)) if content is None else content
-        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        table[name] = {
+            "dtype": dtype,
+            "shape": shape,
+            "data_offsets": [len(data), len(data) + len(content)],
+        }
         data += content
     return raw_safetensors(json.dumps(table), data)
 
@@ -43,8 +47,11 @@ def safetensors_seeds():
     whole = safetensors({dtype: (dtype, [2, 3], None) for dtype in SIZES}, {"note": "every type"})
     yield "valid-types", whole
     yield "valid-empty", raw_safetensors("{}")
-    yield "valid-zero-dimension", safetensors({"none": ("F32", [3, 0, 2**62], None), "scalar": ("I64", [], None)})
-    yield "valid-escapes", safetensors({"é\n\"\\": ("U8", [1], None)}, {"😀": "\u0000"})
+    yield (
+        "valid-zero-dimension",
+        safetensors({"none": ("F32", [3, 0, 2**62], None), "scalar": ("I64", [], None)}),
+    )
+    yield "valid-escapes", safetensors({'é\n"\\': ("U8", [1], None)}, {"😀": "\u0000"})
     yield "truncated-length", whole[:5]
     yield "truncated-header", whole[:100]
     yield "truncated-data", whole[:-1]
@@ -58,7 +65,10 @@ def safetensors_seeds():
     yield "zero-byte", raw_safetensors(b"{}\0}")
     yield "deep-arrays", raw_safetensors('{"a":{"shape":' + "[" * 2000)
     yield "deep-objects", raw_safetensors('{"a":' * 2000)
-    yield "overlap", raw_safetensors(f"{{{entry()},{entry(name=chr(34) + 'b' + chr(34), offsets='[2,6]')}}}", bytes(6))
+    yield (
+        "overlap",
+        raw_safetensors(f"{{{entry()},{entry(name=chr(34) + 'b' + chr(34), offsets='[2,6]')}}}", bytes(6)),
+    )
     yield "gap", raw_safetensors(f"{{{entry(offsets='[2,6]')}}}", bytes(6))
     yield "offsets-out-of-range", raw_safetensors(f"{{{entry(offsets='[4,8]')}}}", bytes(4))
     yield "offsets-reversed", raw_safetensors(f"{{{entry(offsets='[4,0]')}}}", bytes(4))
@@ -119,7 +129,10 @@ def trace_seeds():
     yield "no-scale", spoilt({"scale": None})
     yield "other-version", spoilt({"version": "2"})
     yield "rope-incomplete", spoilt({"rope_style": None})
-    yield "zero-tokens", spoilt(layers__3__k=("F16", [1, 0, 2], None), layers__3__v=("F16", [1, 0, 1], None))
+    yield (
+        "zero-tokens",
+        spoilt(layers__3__k=("F16", [1, 0, 2], None), layers__3__v=("F16", [1, 0, 1], None)),
+    )
     yield "zero-queries", spoilt(layers__3__q=("F32", [2, 0, 2], None))
     yield "position-past-the-end", spoilt(positions=("I64", [2], struct.pack("<2q", 0, 3)))
     yield "position-negative", spoilt(positions=("I64", [2], struct.pack("<2q", -1, 2)))
@@ -128,8 +141,14 @@ def trace_seeds():
     yield "query-dtype", spoilt(layers__3__q=("F64", [2, 2, 2], None))
     yield "value-dtype", spoilt(layers__3__v=("F32", [1, 3, 1], None))
     yield "query-rank", spoilt(layers__3__q=("F32", [4, 2], None))
-    yield "heads-do-not-divide", spoilt(layers__3__k=("F16", [3, 3, 2], None), layers__3__v=("F16", [3, 3, 1], None))
-    yield "tokens-differ", spoilt(layers__12__k=("BF16", [1, 4, 2], None), layers__12__v=("BF16", [1, 4, 2], None))
+    yield (
+        "heads-do-not-divide",
+        spoilt(layers__3__k=("F16", [3, 3, 2], None), layers__3__v=("F16", [3, 3, 1], None)),
+    )
+    yield (
+        "tokens-differ",
+        spoilt(layers__12__k=("BF16", [1, 4, 2], None), layers__12__v=("BF16", [1, 4, 2], None)),
+    )
     yield "weights-half", spoilt(layers__3__w_k=None)
     yield "norms-shape", spoilt(layers__3__w_norm=("F32", [3], None))
     yield "norms-negative", spoilt(layers__3__w_norm=("F32", [2], struct.pack("<2f", 1, -2)))
@@ -153,7 +172,21 @@ def npy_header(descr="'<f4'", order="False", shape="(2, 2)"):
 
 def npy_seeds():
     matrix = struct.pack("<4f", 1, 0, 0, 2)
-    for descr in ("<f2", "<V2", "<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "|b1"):
+    for descr in (
+        "<f2",
+        "<V2",
+        "<f4",
+        "<f8",
+        "|i1",
+        "<i2",
+        "<i4",
+        "<i8",
+        "|u1",
+        "<u2",
+        "<u4",
+        "<u8",
+        "|b1",
+    ):
         yield "valid-" + descr[1:], npy(npy_header(f"'{descr}'"), b"\1" * (4 * int(descr[2:])))
     yield "valid-2", npy(npy_header(), matrix, 2)
     yield "valid-3", npy(npy_header(), matrix, 3)
@@ -187,7 +220,10 @@ def matrix_market_seeds():
     def market(kind, body):
         return f"%%MatrixMarket matrix {kind}\n{body}".encode()
 
-    yield "valid-coordinate", market("coordinate real general", "% comment\n\n2 3 3\n1 1 1\n2 3 0.5\n1 2 +2e0\n")
+    yield (
+        "valid-coordinate",
+        market("coordinate real general", "% comment\n\n2 3 3\n1 1 1\n2 3 0.5\n1 2 +2e0\n"),
+    )
     yield "valid-pattern", market("coordinate pattern general", "1 2 1\r\n1 2")
     yield "valid-symmetric", market("coordinate integer symmetric", "2 2 2\n1 1 3\n2 1 4\n")
     yield "valid-array", market("array real general", "2 2\n1\n0\n2\n3\n")

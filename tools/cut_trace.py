@@ -21,7 +21,15 @@ with contextlib.suppress(ImportError):
     import ml_dtypes  # noqa: F401  gives numpy the type bfloat16
 
 # Which heads a tensor layers.L.F is indexed by.
-HEADS_OF = {"q": "query", "k": "kv", "v": "kv", "w_q": "query", "w_k": "kv", "w_norm": "query", "input_bound": None}
+HEADS_OF = {
+    "q": "query",
+    "k": "kv",
+    "v": "kv",
+    "w_q": "query",
+    "w_k": "kv",
+    "w_norm": "query",
+    "input_bound": None,
+}
 
 
 class BadInput(Exception):
@@ -41,7 +49,9 @@ def read(path):
     except safetensors.SafetensorError as error:
         raise BadInput(f"{path}: is not a safetensors file: {error}") from error
     except (TypeError, AttributeError) as error:
-        raise BadInput(f"{path}: holds an element type that numpy lacks ({error}); install ml_dtypes") from error
+        raise BadInput(
+            f"{path}: holds an element type that numpy lacks ({error}); install ml_dtypes"
+        ) from error
 
 
 def parse_layer(text):
@@ -90,7 +100,9 @@ def choose_queries(path, positions, tokens, count):
     if count is None or count == inside.size:
         return inside
     if count > inside.size:
-        raise BadInput(f"{path}: --queries asks for {count}, but only {inside.size} lie within the tokens kept")
+        raise BadInput(
+            f"{path}: --queries asks for {count}, but only {inside.size} lie within the tokens kept"
+        )
     return inside[np.round(np.linspace(0, inside.size - 1, count)).astype(int)]
 
 
@@ -147,20 +159,28 @@ def write(path, tensors, metadata):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("input", help="a trace")
     parser.add_argument("output", help="the smaller trace to write")
     parser.add_argument("--layer", type=parse_layer, action="append", metavar="L[:H,…]",
                         help="keep layer L, of it KV heads H (default: all layers, all heads); repeatable")  # fmt: skip
     parser.add_argument("--tokens", type=int, metavar="N", help="keep the first N tokens (default: all)")
-    parser.add_argument("--queries", type=int, metavar="N", help="keep N of the queries, evenly spread (default: all)")
+    parser.add_argument(
+        "--queries", type=int, metavar="N", help="keep N of the queries, evenly spread (default: all)"
+    )
     parser.add_argument("--set", type=parse_entry, action="append", default=[], metavar="KEY=VALUE",
                         help="set a metadata entry; repeatable")  # fmt: skip
     options = parser.parse_args()
     try:
         if options.queries is not None and options.queries < 1:
             raise BadInput(f"--queries is {options.queries}; at least 1 must be kept")
-        if os.path.exists(options.input) and os.path.exists(options.output) and os.path.samefile(options.input, options.output):
+        if (
+            os.path.exists(options.input)
+            and os.path.exists(options.output)
+            and os.path.samefile(options.input, options.output)
+        ):
             raise BadInput(f"{options.output}: is the input itself; give another name")
         tensors, metadata = read(options.input)
         write(options.output, *cut(options.input, tensors, metadata, options.layer, options.tokens,
