@@ -36,7 +36,11 @@ if [ ! -e "$ggml/source/CMakeLists.txt" ]; then
   rm -rf "$ggml/unpacked" "$ggml/sdist"
 fi
 
-[ -e "$ggml/build/build.ninja" ] || echo "compiling ggml" >&2
+# A build that another clone configured knows only that clone's files.
+if ! grep -qsF "CMAKE_HOME_DIRECTORY:INTERNAL=$here/ggml" "$ggml/build/CMakeCache.txt"; then
+  echo "compiling ggml" >&2
+  rm -rf "$ggml/build"
+fi
 {
   cmake -S "$here/ggml" -B "$ggml/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGGML_SOURCE="$ggml/source"
   cmake --build "$ggml/build" -j "$jobs" --target ggml_peer
