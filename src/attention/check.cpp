@@ -6,6 +6,18 @@
 
 namespace tamis {
 
+void check_head_sizes(const Shape& shape) {
+  if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
+      shape.value_dim > largest_dim)
+    fail(Code::usage, "head sizes {} (keys) and {} (values): both must lie in 1 … {}", shape.head_dim,
+         shape.value_dim, largest_dim);
+}
+
+void check_kv_dtype(DType dtype) {
+  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16)
+    fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(dtype));
+}
+
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen) {
   if (shape.kv_heads < 1 || shape.query_heads < 1 || shape.query_heads % shape.kv_heads != 0)
@@ -16,12 +28,8 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
     fail(Code::usage, "{} query heads: at most {} are possible", shape.query_heads, most_heads);
   if (shape.queries < 0 || shape.queries > most_tokens)
     fail(Code::usage, "queries is {}; it must lie in 0 … {}", shape.queries, most_tokens);
-  if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
-      shape.value_dim > largest_dim)
-    fail(Code::usage, "head sizes {} (keys) and {} (values): both must lie in 1 … {}", shape.head_dim,
-         shape.value_dim, largest_dim);
-  if (shape.dtype != DType::f32 && shape.dtype != DType::f16 && shape.dtype != DType::bf16)
-    fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(shape.dtype));
+  check_head_sizes(shape);
+  check_kv_dtype(shape.dtype);
   if (!std::isfinite(shape.scale)) fail(Code::usage, "scale is {}; it must be finite", shape.scale);
   if (q.rows != shape.rows() || q.cols != shape.head_dim || q.stride < q.cols ||
       (q.data == nullptr && q.rows > 0))

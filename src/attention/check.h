@@ -11,6 +11,10 @@ namespace tamis {
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
+/// Throws `usage` unless both head sizes lie in 1 … largest_dim.
+void check_head_sizes(const Shape& shape);
+/// Throws `usage` unless keys and values can be of this type.
+void check_kv_dtype(DType dtype);
 /// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen);

@@ -9,6 +9,7 @@
 
 #include <tamis/kv.h>
 
+#include "attention/check.h"
 #include "core/fail.h"
 
 namespace tamis {
@@ -16,11 +17,8 @@ namespace {
 
 std::int64_t pages_for(std::int64_t tokens) { return (tokens + page_tokens - 1) / page_tokens; }
 
-bool is_kv_dtype(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-
 void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim) {
-  if (!is_kv_dtype(dtype))
-    fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(dtype));
+  check_kv_dtype(dtype);
   if (kv_heads < 1 || head_dim < 1 || value_dim < 1)
     fail(Code::usage, "{} KV heads of sizes {} and {}: all must be positive", kv_heads, head_dim,
          value_dim);

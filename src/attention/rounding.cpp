@@ -23,10 +23,7 @@ double gamma(double k) { return k * u < 1 ? k * u / (1 - k * u) : infinity; }
 
 Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_norm, double key_norm,
                             double value_norm) {
-  if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
-      shape.value_dim > largest_dim)
-    fail(Code::usage, "head sizes {} (keys) and {} (values): both must lie in 1 … {}", shape.head_dim,
-         shape.value_dim, largest_dim);
+  check_head_sizes(shape);
   if (keys < 0 || !(query_norm >= 0) || !(key_norm >= 0) || !(value_norm >= 0))
     fail(Code::usage, "the number of keys and the norms must not be negative");
   if (keys == 0) return {};
