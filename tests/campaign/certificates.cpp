@@ -58,7 +58,7 @@ Tally try_budgets(const SieveCall& call, const std::string& kind, const std::str
     tally.budgets[tried.name].report.add(report);
     tally.budgets[tried.name].rows += call.shape.rows();
     tally.all.report.add(report);
-    if (report.violations > 0) tally.violations.push_back(where + ": " + report.first);
+    if (report.violations > 0) tally.violations.push_back(where + ": " + text(report.examples));
   }
   tally.kinds[kind].rows = call.shape.rows();
   tally.all.rows = call.shape.rows();
@@ -78,10 +78,11 @@ SieveCase synthetic(std::uint64_t seed, std::int64_t item) {
   a.kind = all_kinds()[static_cast<std::size_t>(item) % all_kinds().size()];
   a.shape.dtype = one_of(DType::f32, DType::f16, DType::bf16);
   a.shape.kv_heads = one_of(1, 1, 2);
-  const std::int64_t group = one_of(1, 2, 3, 4, 6, 8);
+  const std::int64_t group = one_of(1, 2, 3, 4, 5, 6, 8, 12, 16);
   a.shape.query_heads = a.shape.kv_heads * group;
-  a.shape.queries = std::min<std::int64_t>(one_of(1, 1, 2, 3, 4), sieve_rows / group);
-  a.shape.head_dim = one_of(1, 3, 8, 16, 32, 64, 64, 64, 80, 96, 128, 128, 192, 256);
+  a.shape.queries = std::min<std::int64_t>(one_of(1, 1, 2, 3, 4, 7), sieve_rows / group);
+  a.shape.head_dim =
+      one_of(1, 3, 8, 16, 32, 48, 64, 64, 64, 80, 96, 128, 128, 192, 256, random() % 8 == 0 ? 1024 : 17);
   a.shape.value_dim = one_of(a.shape.head_dim, a.shape.head_dim, std::int64_t{2}, std::int64_t{24},
                              std::int64_t{64}, std::int64_t{128});
   a.shape.scale =
@@ -135,7 +136,7 @@ class Ledger {
 /// what is tried does not depend on the number of threads.
 void try_synthetic(const CampaignOptions& options, std::span<const Tried> budgets, const char* target,
                    std::int64_t wanted, std::int64_t& item, Ledger& ledger) {
-  constexpr std::int64_t batch = 24;
+  const auto batch = static_cast<std::int64_t>(all_kinds().size());
   while (ledger.records() < wanted) {
     parallel_for(batch, options.threads, [&](std::int64_t i, int) {
       const std::int64_t number = item + i;

@@ -20,6 +20,7 @@ struct Row {
   float lse;
   std::span<const float> weights;  // empty if not asked for
   const ExactRow& exact;
+  bool head_dense;  // a row of the same KV head is dense: everything was read, for all of them
 
   [[nodiscard]] std::int64_t first_of_head() const {
     return row / call.rows_per_head() * call.rows_per_head();
@@ -54,31 +55,32 @@ class Checker {
 
  private:
   template <class... Parts>
-  void violate(fmt::format_string<Parts...> format, Parts&&... parts) {
-    if (!violated_) ++report_.violations;  // a record counts once
+  void violate(const char* claim, fmt::format_string<Parts...> format, Parts&&... parts) {
+    if (!violated_) ++report_.violations;
     violated_ = true;
-    if (report_.first.empty())
-      report_.first = fmt::format("row {} with {}, ladder {}: ", row_.row,
-                                  to_string(row_.call.budget(row_.row)), row_.call.ladder ? "on" : "off") +
-                      fmt::format(format, std::forward<Parts>(parts)...);
+    if (report_.examples.contains(claim)) return;
+    report_.examples[claim] = fmt::format(
+        "{} in row {} with {}, ladder {}: {}", claim, row_.row, to_string(row_.call.budget(row_.row)),
+        row_.call.ladder ? "on" : "off", fmt::format(format, std::forward<Parts>(parts)...));
   }
 
   void no_keys() {
     for (const float x : row_.out)
-      if (x != 0) violate("it sees no key and has output {}", x);
-    if (!(row_.lse < 0 && std::isinf(row_.lse))) violate("it sees no key and has lse {}", row_.lse);
+      if (x != 0) violate("no keys", "it sees no key and has output {}", x);
+    if (!(row_.lse < 0 && std::isinf(row_.lse)))
+      violate("no keys", "it sees no key and has lse {}", row_.lse);
     if (c_.tau != 0 || c_.error != 0 || c_.lse_error != 0 || c_.bytes() != 0 || c_.exact_keys != 0 ||
         c_.middle_keys != 0 || c_.coarse_keys != 0 || c_.middle_values != 0 || c_.exact_values != 0)
-      violate("it sees no key and its certificate is not zero");
+      violate("no keys", "it sees no key and its certificate is not zero");
   }
 
   void numbers() {
     for (const float x : row_.out)
-      if (!std::isfinite(x)) violate("the output holds {}", x);
-    if (!std::isfinite(row_.lse)) violate("lse is {}", row_.lse);
+      if (!std::isfinite(x)) violate("numbers", "the output holds {}", x);
+    if (!std::isfinite(row_.lse)) violate("numbers", "lse is {}", row_.lse);
     for (const double x : {c_.tau, c_.error, c_.lse_error})
-      if (!(x >= 0)) violate("a bound is {}", x);
-    if (c_.grade != Grade::proved) violate("the grade is {}", static_cast<int>(c_.grade));
+      if (!(x >= 0)) violate("numbers", "a bound is {}", x);
+    if (c_.grade != Grade::proved) violate("numbers", "the grade is {}", static_cast<int>(c_.grade));
   }
 
   /// The heart of it: the three distances.
@@ -88,14 +90,15 @@ class Checker {
     if (!row_.weights.empty()) {
       tau = total_variation(row_.weights, exact);
       if (!(tau <= c_.tau + exact.tau_slack))
-        violate("tau is certified {:.9g} and is {:.9g} (± {:.2g})", c_.tau, tau, exact.tau_slack);
+        violate("tau", "tau is certified {:.9g} and is {:.9g} (± {:.2g})", c_.tau, tau, exact.tau_slack);
     }
     const double error = distance(row_.out, exact);
     if (!(error <= c_.error + exact.error_slack))
-      violate("the error is certified {:.9g} and is {:.9g} (± {:.2g})", c_.error, error, exact.error_slack);
+      violate("error", "the error is certified {:.9g} and is {:.9g} (± {:.2g})", c_.error, error,
+              exact.error_slack);
     const auto lse = static_cast<double>(std::abs(row_.lse - exact.lse));
     if (!(lse <= c_.lse_error + exact.lse_slack))
-      violate("the lse error is certified {:.9g} and is {:.9g} (± {:.2g})", c_.lse_error, lse,
+      violate("lse", "the lse error is certified {:.9g} and is {:.9g} (± {:.2g})", c_.lse_error, lse,
               exact.lse_slack);
     if (exact.tau_slack > c_.tau || exact.error_slack > c_.error || exact.lse_slack > c_.lse_error)
       ++report_.blind;
@@ -109,22 +112,23 @@ class Checker {
     const std::int64_t most = row_.oracle.most_keys(row_.row);
     for (const std::int64_t count :
          {c_.coarse_keys, c_.middle_keys, c_.exact_keys, c_.middle_values, c_.exact_values})
-      if (count < 0 || count > most) violate("a count is {} of {} keys", count, most);
+      if (count < 0 || count > most) violate("counts", "a count is {} of {} keys", count, most);
     const std::int64_t keys = c_.coarse_keys + c_.middle_keys + c_.exact_keys;
     if (keys != most)
-      violate("{} coarse + {} middle + {} exact keys are not the {} seen", c_.coarse_keys, c_.middle_keys,
-              c_.exact_keys, most);
+      violate("counts", "{} coarse + {} middle + {} exact keys are not the {} seen", c_.coarse_keys,
+              c_.middle_keys, c_.exact_keys, most);
     if (c_.middle_values + c_.exact_values > most)
-      violate("{} middle + {} exact values are more than the {} keys seen", c_.middle_values,
+      violate("counts", "{} middle + {} exact values are more than the {} keys seen", c_.middle_values,
               c_.exact_values, most);
     if (c_.dense && (c_.exact_keys != most || c_.exact_values != most))
-      violate("it is dense and read {} keys and {} values of {}", c_.exact_keys, c_.exact_values, most);
+      violate("counts", "it is dense and read {} keys and {} values of {}", c_.exact_keys, c_.exact_values,
+              most);
     // Dropped keys carry no weight, so as many as were read exactly carry some.
     if (!row_.call.ladder && !c_.dense) {
       const auto used =
           std::count_if(row_.weights.begin(), row_.weights.end(), [](float x) { return x > 0; });
       if (used > c_.exact_keys)
-        violate("{} keys have weight and {} were read exactly", used, c_.exact_keys);
+        violate("counts", "{} keys have weight and {} were read exactly", used, c_.exact_keys);
     }
   }
 
@@ -134,83 +138,99 @@ class Checker {
     const std::int64_t exact =
         (c_.exact_keys * d + c_.exact_values * shape.value_dim) * size_of(shape.dtype);
     if (c_.exact_bytes != exact)
-      violate("exact bytes are {} for {} of keys and values", c_.exact_bytes, exact);
+      violate("bytes", "exact bytes are {} for {} of keys and values", c_.exact_bytes, exact);
     const auto index = static_cast<std::int64_t>(row_.call.index->bytes()) / shape.kv_heads;
     if (c_.coarse_bytes < 0 || c_.middle_bytes < 0 || c_.coarse_bytes + c_.middle_bytes > index)
-      violate("{} coarse + {} middle bytes are more than the {} of the head's index", c_.coarse_bytes,
-              c_.middle_bytes, index);
+      violate("bytes", "{} coarse + {} middle bytes are more than the {} of the head's index",
+              c_.coarse_bytes, c_.middle_bytes, index);
     // Half a byte per channel of what was read at 4 bits, as much again of what was read at 8.
     if (2 * c_.coarse_bytes < (c_.coarse_keys + c_.middle_keys) * d)
-      violate("{} coarse bytes cannot hold {} keys", c_.coarse_bytes, c_.coarse_keys + c_.middle_keys);
+      violate("bytes", "{} coarse bytes cannot hold {} keys", c_.coarse_bytes,
+              c_.coarse_keys + c_.middle_keys);
     if (2 * c_.middle_bytes < c_.middle_keys * d + c_.middle_values * shape.value_dim)
-      violate("{} middle bytes cannot hold {} keys and {} values", c_.middle_bytes, c_.middle_keys,
+      violate("bytes", "{} middle bytes cannot hold {} keys and {} values", c_.middle_bytes, c_.middle_keys,
               c_.middle_values);
   }
 
-  /// What is read whatever the budget: the scan, the sinks, and tokens beyond the whole blocks that every
-  /// row of the head sees and the index holds.
-  std::int64_t least_bytes() const {
-    std::int64_t whole = row_.call.index->tokens();
+  /// Rows of the same KV head that see a key.
+  template <class Use>
+  void for_each_of_head(Use use) const {
     const std::int64_t first = row_.first_of_head();
     for (std::int64_t r = first; r < first + row_.call.rows_per_head(); ++r)
-      if (row_.oracle.keys(r) > 0) whole = std::min(whole, row_.oracle.keys(r) / page_tokens * page_tokens);
+      if (row_.oracle.keys(r) > 0) use(row_.call.budget(r), row_.oracle.keys(r));
+  }
+
+  /// Tokens read exactly whatever the budget: the sinks, and those beyond the whole blocks that every row
+  /// of the head sees and the index holds.
+  std::int64_t pinned() const {
+    std::int64_t whole = row_.call.index->tokens();
+    for_each_of_head([&](const Budget&, std::int64_t keys) {
+      whole = std::min(whole, keys / page_tokens * page_tokens);
+    });
     const std::int64_t most = row_.oracle.most_keys(row_.row);
-    const std::int64_t exact =
-        std::min(most, row_.call.index->shape().sinks + most - std::min(most, whole));
-    return c_.coarse_bytes + exact * row_.token_bytes();
+    return std::min(most, row_.call.index->shape().sinks + most - whole);
   }
 
   void budget() {
     const Budget& budget = row_.call.budget(row_.row);
     const std::int64_t most = row_.oracle.most_keys(row_.row);
     if (budget.kind == Budget::Kind::topk && budget.k >= most && !c_.dense)
-      violate("{} of {} keys were asked for and the result is not dense", budget.k, most);
+      violate("budget", "{} of {} keys were asked for and the result is not dense", budget.k, most);
     if (c_.dense) return;
     if (budget.kind == Budget::Kind::mass && !(c_.tau <= budget.eps))
-      violate("tau is certified {}", c_.tau);
-    if (budget.kind == Budget::Kind::window) {
-      window(budget);
-      return;
+      violate("budget", "tau is certified {}", c_.tau);
+    if (budget.kind == Budget::Kind::window) window();
+    if (row_.head_dense) return;
+    const std::int64_t least = c_.coarse_bytes + pinned() * row_.token_bytes();
+    if (budget.kind == Budget::Kind::bytes) {
+      const double allowed = budget.share * static_cast<double>(most * row_.token_bytes());
+      if (static_cast<double>(c_.bytes()) > std::max(allowed, static_cast<double>(least)))
+        violate("budget", "{} bytes were read where {:.0f} are allowed and {} cannot be avoided",
+                c_.bytes(), allowed, least);
     }
-    double allowed = 0;
-    if (budget.kind == Budget::Kind::bytes)
-      allowed = budget.share * static_cast<double>(most * row_.token_bytes());
     if (budget.kind == Budget::Kind::topk || budget.kind == Budget::Kind::power) {
-      const std::int64_t first = row_.first_of_head();
-      for (std::int64_t r = first; r < first + row_.call.rows_per_head(); ++r) {
-        const Budget& own = row_.call.budget(r);
-        const auto keys = static_cast<double>(row_.oracle.keys(r));
-        const double k = own.kind == Budget::Kind::topk
-                             ? static_cast<double>(own.k)
-                             : std::ceil(own.alpha * std::pow(keys, own.exponent));
-        if (keys > 0) allowed += std::min(k, keys) * static_cast<double>(row_.token_bytes());
-      }
+      double k = 0;
+      for_each_of_head([&](const Budget& own, std::int64_t keys) {
+        const auto n = static_cast<double>(keys);
+        k += own.kind == Budget::Kind::topk ? static_cast<double>(own.k)
+                                            : std::ceil(own.alpha * std::pow(n, own.exponent));
+      });
+      // With the ladder as many bytes as k keys beyond what cannot be avoided, without it k keys.
+      const double allowed = k * static_cast<double>(row_.token_bytes()) + static_cast<double>(least);
+      if (row_.call.ladder && static_cast<double>(c_.bytes()) > allowed)
+        violate("budget", "{} bytes were read where {} keys are asked for and {} cannot be avoided",
+                c_.bytes(), k, least);
+      if (!row_.call.ladder && static_cast<double>(c_.exact_keys - pinned()) > k)
+        violate("budget", "{} keys were read where {} are asked for and {} cannot be avoided",
+                c_.exact_keys, k, pinned());
     }
-    if (allowed > 0 &&
-        static_cast<double>(c_.bytes()) > std::max(allowed, static_cast<double>(least_bytes())))
-      violate("{} bytes were read where the budget allows {:.0f} and {} cannot be avoided", c_.bytes(),
-              allowed, least_bytes());
   }
 
-  /// The last W and the first SINKS keys are used, and no others.
-  void window(const Budget& budget) {
+  /// The last W and the first SINKS keys of the rows that share the KV head are used, and what is read
+  /// whatever the budget; no others.
+  void window() {
+    const Index& index = *row_.call.index;
+    std::int64_t sinks = index.shape().sinks;
+    std::int64_t last = index.tokens();
+    for_each_of_head([&](const Budget& own, std::int64_t seen) {
+      sinks = std::max(sinks, own.sinks);
+      last = std::min(last, seen - own.window);
+    });
     const auto keys = static_cast<std::int64_t>(row_.weights.size());
-    for (std::int64_t j = 0; j < keys; ++j) {
-      const bool inside = j < budget.sinks || j >= keys - budget.window;
-      if (!inside && row_.weights[static_cast<std::size_t>(j)] > 0)
-        violate("key {} of {} has weight and lies outside of the window", j, keys);
-    }
+    for (std::int64_t j = sinks; j < std::min(last, keys); ++j)
+      if (row_.weights[static_cast<std::size_t>(j)] > 0)
+        violate("window", "key {} of {} has weight and lies outside of the window", j, keys);
   }
 
   void same_as_dense(const DenseResult* dense) {
     if (dense == nullptr) {
-      violate("it says dense where dense attention refuses the numbers");
+      violate("dense bits", "it says dense where dense attention refuses the numbers");
       return;
     }
     const std::size_t r = static_cast<std::size_t>(row_.row);
     if (std::memcmp(row_.out.data(), dense->out.data() + r * row_.out.size(), row_.out.size_bytes()) != 0 ||
         std::memcmp(&row_.lse, &dense->lse[r], sizeof(float)) != 0)
-      violate("it says dense and has other bits than dense attention");
+      violate("dense bits", "it says dense and has other bits than dense attention");
   }
 
   const Row& row_;
@@ -232,11 +252,17 @@ void Report::add(const Report& other) {
   records += other.records;
   dense += other.dense;
   violations += other.violations;
-  if (first.empty()) first = other.first;
+  examples.insert(other.examples.begin(), other.examples.end());
   blind += other.blind;
   empty += other.empty;
   tau.add(other.tau);
   error.add(other.error);
+}
+
+std::string text(const std::map<std::string, std::string>& examples) {
+  std::string all;
+  for (const auto& [claim, sentence] : examples) all += (all.empty() ? "" : "; ") + sentence;
+  return all;
 }
 
 Report check_certificates(const Oracle& oracle, const SieveCall& call, const SieveResult& result,
@@ -249,6 +275,10 @@ Report check_certificates(const Oracle& oracle, const SieveCall& call, const Sie
     std::span<const float> weights;
     if (!result.weights.empty())
       weights = std::span(result.weights).subspan(at * static_cast<std::size_t>(result.keys), keys);
+    const auto per_head = static_cast<std::size_t>(call.rows_per_head());
+    const auto of_head = std::span(result.certificates).subspan(at / per_head * per_head, per_head);
+    const bool head_dense =
+        std::any_of(of_head.begin(), of_head.end(), [](const Certificate& c) { return c.dense; });
     const Row row{oracle,
                   call,
                   result.certificates[at],
@@ -256,18 +286,18 @@ Report check_certificates(const Oracle& oracle, const SieveCall& call, const Sie
                   std::span(result.out).subspan(at * d_v, d_v),
                   result.lse[at],
                   weights,
-                  oracle[r]};
+                  oracle[r],
+                  head_dense};
     Checker(row, report).run(dense);
     // Rows that share a KV head share the reading.
-    const auto head = at / static_cast<std::size_t>(call.rows_per_head());
-    for (std::size_t other = head * static_cast<std::size_t>(call.rows_per_head()); other < at; ++other)
+    for (std::size_t other = at / per_head * per_head; other < at; ++other)
       if (keys > 0 && oracle.keys(static_cast<std::int64_t>(other)) > 0 &&
           !same_counts(result.certificates[at], result.certificates[other])) {
         ++report.violations;
-        if (report.first.empty())
-          report.first =
-              fmt::format("rows {} and {} share a KV head and count differently with {}, ladder {}", other,
-                          at, to_string(call.budget(r)), call.ladder ? "on" : "off");
+        report.examples.emplace(
+            "shared counts",
+            fmt::format("rows {} and {} share a KV head and count differently with {}, ladder {}", other,
+                        at, to_string(call.budget(r)), call.ladder ? "on" : "off"));
         break;
       }
   }
@@ -280,9 +310,9 @@ Report check_call(const Oracle& oracle, const SieveCall& call, const DenseResult
   if (result) return check_certificates(oracle, call, *result, dense);
   Report report;
   if (dense != nullptr) {
-    report.violations = 1;
-    report.first = fmt::format("{}, ladder {}: it refuses numbers that dense attention takes",
-                               to_string(call.budgets[0]), call.ladder ? "on" : "off");
+    ++report.violations;
+    report.examples["refusal"] = fmt::format("{}, ladder {}: it refuses numbers that dense attention takes",
+                                             to_string(call.budgets[0]), call.ladder ? "on" : "off");
   }
   return report;
 }

@@ -36,6 +36,12 @@ constexpr std::array named{
     Named{Kind::drift, "drift"},
     Named{Kind::signed_zeros, "signed_zeros"},
     Named{Kind::mixed_scales, "mixed_scales"},
+    Named{Kind::saturated, "saturated"},
+    Named{Kind::lopsided, "lopsided"},
+    Named{Kind::mixed_rows, "mixed_rows"},
+    Named{Kind::last_digits, "last_digits"},
+    Named{Kind::value_offset, "value_offset"},
+    Named{Kind::value_channel, "value_channel"},
 };
 
 float stored(DType dtype, float x) {
@@ -60,6 +66,17 @@ float aligned(std::int64_t token, float sign, std::mt19937_64& random) {
   return std::clamp(at + side * sign * 0.49F * step, -1.0F, 1.0F);
 }
 
+/// 10^x, x uniform in −2 … 2, for a channel: the same wherever it is asked for.
+float size_of_channel(std::size_t channel, unsigned salt) {
+  const auto x = static_cast<float>((channel * 2654435761U + salt * 40503U) % 4001) / 1000.0F - 2.0F;
+  return std::pow(10.0F, x);
+}
+
+/// The relative distance of neighbouring numbers.
+float last_digit(DType dtype) {
+  return dtype == DType::f32 ? 0x1p-23F : dtype == DType::f16 ? 0x1p-10F : 0x1p-7F;
+}
+
 void change_queries(Kind kind, const Shape& shape, std::vector<float>& q, std::mt19937_64& random) {
   const bool half = shape.dtype == DType::f16;
   const auto d = static_cast<std::size_t>(shape.head_dim);
@@ -78,6 +95,8 @@ void change_queries(Kind kind, const Shape& shape, std::vector<float>& q, std::m
       case Kind::duplicates:
       case Kind::two_valued:
       case Kind::drift:
+      case Kind::value_offset:
+      case Kind::value_channel:
         x *= 4.0F;
         break;
       case Kind::huge_sinks:
@@ -103,6 +122,18 @@ void change_queries(Kind kind, const Shape& shape, std::vector<float>& q, std::m
         break;
       case Kind::signed_zeros:
         if (random() % 2 == 0) x = -0.0F;
+        break;
+      case Kind::saturated:
+        x = 0.5F + 0.25F * static_cast<float>(i / d % 3);
+        break;
+      case Kind::lopsided:
+        x *= size_of_channel(i % d, 1);
+        break;
+      case Kind::mixed_rows:
+        x *= i / d % 5 == 0 ? 0.0F : std::pow(10.0F, static_cast<float>(i / d % 5) - 2.0F);
+        break;
+      case Kind::last_digits:
+        x /= 4 * last_digit(shape.dtype) * std::sqrt(static_cast<float>(d));
         break;
       default:
         break;
@@ -171,6 +202,15 @@ void change_keys(Kind kind, const Shape& shape, std::int64_t tokens, Numbers& nu
       case Kind::mixed_scales:
         x = std::copysign(std::exp2(static_cast<float>(random() % 64) - 60.0F), x);
         break;
+      case Kind::saturated:
+        x = token % page_tokens == 9 ? -1.0F : 1.0F;
+        break;
+      case Kind::lopsided:
+        x *= size_of_channel(channel, 2);
+        break;
+      case Kind::last_digits:
+        x = 1.0F + last_digit(shape.dtype) * static_cast<float>(random() % 4);
+        break;
       default:
         break;
     }
@@ -190,6 +230,8 @@ void change_values(Kind kind, const Shape& shape, std::int64_t tokens, std::vect
     if (kind == Kind::large_keys) x *= half ? 1e4F : 1e30F;
     if (kind == Kind::drift) x *= std::exp2(6.0F - 3.0F * static_cast<float>(token / page_tokens % 4));
     if (kind == Kind::signed_zeros && random() % 8 != 0) x = std::copysign(0.0F, x);
+    if (kind == Kind::value_offset) x += (static_cast<float>(i % d % 5) - 2.0F) * (half ? 1e3F : 1e4F);
+    if (kind == Kind::value_channel && i % d == d / 2) x *= half ? 1e4F : 1e34F;
     if (kind == Kind::mixed_scales)
       x = std::copysign(std::exp2(static_cast<float>(random() % 64) - 60.0F), x);
   }

@@ -36,7 +36,13 @@ enum class Kind : std::uint8_t {
   large_keys,         ///< keys and values whose squares overflow f32
   drift,              ///< each block of 128 keys 8 times larger than the last, then small again
   signed_zeros,       ///< most numbers are 0 or −0
-  mixed_scales,       ///< every number 2^x with x uniform in −60 … 4
+  mixed_scales,       ///< every number 2^x with x uniform in −60 … 3
+  saturated,      ///< one key in 128 is −1, all others +1, and all query channels are equal: largest sums
+  lopsided,       ///< channels of queries and keys of sizes from 10⁻² to 10²
+  mixed_rows,     ///< one query 0, the others of sizes from 10⁻¹ to 10²
+  last_digits,    ///< keys differ in the last digit of their dtype only, under queries that see it
+  value_offset,   ///< values share a vector 10⁴ times larger than their differences
+  value_channel,  ///< one channel of the values as large as the dtype allows
 };
 
 std::span<const Kind> all_kinds();

@@ -51,7 +51,7 @@ std::optional<SieveResult> run_attend(const SieveCall& call, Workspace& workspac
   SieveOptions options;
   options.ladder = call.ladder;
   options.dense_below = call.dense_below;
-  if (weights) {
+  if (weights && result.keys > 0) {
     result.weights.resize(rows * static_cast<std::size_t>(result.keys));
     options.weights = {result.weights.data(), call.shape.rows(), result.keys};
   }
@@ -108,6 +108,10 @@ std::vector<SieveCase> sieve_cases() {
       for (const Kind kind : {Kind::peaked, Kind::outliers})
         cases.push_back({attention_case(2, 1, 1, sizes[i], sizes[other], 389, dtype, kind)});
     }
+  // Head sizes whose sums are largest.
+  for (const std::int64_t size : {512, 1000, 1024})
+    for (const Kind kind : {Kind::saturated, Kind::two_valued, Kind::aligned})
+      cases.push_back({attention_case(1, 2, 1, size, 64, 300, dtypes[size % 3], kind)});
   // Groups and queries, up to and beyond what is read sparsely.
   for (const std::int64_t group : {1, 3, 4, 8})
     for (const std::int64_t queries : {1, 2, 3, 4}) {

@@ -30,7 +30,7 @@ TEST(Sieve, TauAndErrorsAreNeverBelowTheTrueDistances) {
     for_each_target([&](const char* target) {
       const Index index = index_of(c, problem);
       const Report report = check_budgets(oracle, call_of(index, problem, {}), budgets, workspace);
-      EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << report.first;
+      EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << text(report.examples);
       all.add(report);
     });
   }
@@ -53,7 +53,7 @@ TEST(Sieve, HoldsOnEveryCaseOfDenseAttention) {
       const Index index = index_of(c, problem);
       const std::span<const Budget> one = std::span(budgets).subspan(i++ % budgets.size(), 1);
       const Report report = check_budgets(oracle, call_of(index, problem, {}), one, workspace);
-      EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << report.first;
+      EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << text(report.examples);
     });
   }
 }
@@ -75,7 +75,7 @@ TEST(Sieve, EveryHeadKeepsItsOwnBudget) {
     const SieveCall call = call_of(index, problem, budgets);
     const std::optional<DenseResult> dense = run_dense(call, workspace);
     const Report report = check_call(oracle, call, &*dense, workspace);
-    EXPECT_EQ(report.violations, 0) << report.first;
+    EXPECT_EQ(report.violations, 0) << text(report.examples);
   }
 }
 
@@ -112,7 +112,7 @@ RC_GTEST_PROP(Sieve, CertificatesHoldForAnyShapeAndBudget, ()) {
   Workspace workspace(1);
   const Report report =
       check_budgets(oracle_of(problem), call_of(index, problem, {}), std::span(&budget, 1), workspace);
-  if (report.violations > 0) RC_FAIL(name(c) + ": " + report.first);
+  if (report.violations > 0) RC_FAIL(name(c) + ": " + text(report.examples));
 }
 
 }  // namespace

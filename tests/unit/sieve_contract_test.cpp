@@ -232,6 +232,21 @@ TEST(SieveContract, QueriesThatAreNotFiniteAreRefusedByName) {
   });
 }
 
+TEST(SieveContract, WithoutKeysThereIsNothingToWriteWeightsTo) {
+  const Scene scene(0);
+  const Budget budget = parse_budget("mass:0.05");
+  std::vector<float> out(8 * 48, 1.0F);
+  std::vector<float> lse(8);
+  std::vector<Certificate> certificates(8);
+  SieveOptions options;
+  options.weights = {nullptr, 8, 0};
+  Workspace workspace(1);
+  attend(scene.index, scene.problem.shape(), scene.problem.q(), scene.problem.kv(), {}, {&budget, 1},
+         options, workspace, {out.data(), 8, 48}, lse, certificates);
+  EXPECT_EQ(out, std::vector<float>(8 * 48));
+  EXPECT_EQ(lse[7], -std::numeric_limits<float>::infinity());
+}
+
 TEST(SieveContract, ArgumentsThatDoNotFitAreRefused) {
   const Scene scene(700);
   const Shape shape = scene.problem.shape();
