@@ -58,7 +58,8 @@ Tally try_budgets(const SieveCall& call, const std::string& kind, const std::str
     tally.budgets[tried.name].report.add(report);
     tally.budgets[tried.name].rows += call.shape.rows();
     tally.all.report.add(report);
-    if (report.violations > 0) tally.violations.push_back(where + ": " + text(report.examples));
+    for (const auto& [claim, sentence] : report.examples)
+      tally.violations[claim].push_back(where + ": " + sentence);
   }
   tally.kinds[kind].rows = call.shape.rows();
   tally.all.rows = call.shape.rows();
@@ -106,8 +107,9 @@ class Ledger {
 
   void add(const Tally& tally) {
     const std::lock_guard lock(mutex_);
-    if (!tally.violations.empty() && tally_.violations.size() < 5)
-      fmt::print(stderr, "{}VIOLATED: {}\n", terminal_ ? "\r\033[K" : "", tally.violations[0]);
+    for (const auto& [claim, sentences] : tally.violations)
+      if (!tally_.violations.contains(claim))
+        fmt::print(stderr, "{}VIOLATED: {}\n", terminal_ ? "\r\033[K" : "", sentences[0]);
     tally_.add(tally);
     const double seconds = seconds_since(start_);
     if (!terminal_ || seconds < shown_ + 0.5) return;

@@ -12,7 +12,7 @@
 namespace tamis::testing {
 namespace {
 
-constexpr std::size_t violations_named = 20;
+constexpr std::size_t violations_named = 5;
 
 void add_lines(std::map<std::string, Tally::Line>& into, const std::map<std::string, Tally::Line>& from) {
   for (const auto& [name, line] : from) {
@@ -61,8 +61,9 @@ void Tally::add(const Tally& other) {
   all.report.add(other.all.report);
   all.rows += other.all.rows;
   real_rows += other.real_rows;
-  for (const std::string& violation : other.violations)
-    if (violations.size() < violations_named) violations.push_back(violation);
+  for (const auto& [claim, sentences] : other.violations)
+    for (const std::string& sentence : sentences)
+      if (violations[claim].size() < violations_named) violations[claim].push_back(sentence);
 }
 
 std::string report(const Tally& tally, const CampaignOptions& options,
@@ -90,7 +91,8 @@ std::string report(const Tally& tally, const CampaignOptions& options,
   text += table("numbers", tally.kinds) + "\n" + table("budget", tally.budgets);
   if (!tally.violations.empty()) {
     text += "\n## Violations\n";
-    for (const std::string& violation : tally.violations) text += "- " + violation + "\n";
+    for (const auto& [claim, sentences] : tally.violations)
+      for (const std::string& sentence : sentences) text += "- " + sentence + "\n";
   }
   return text;
 }

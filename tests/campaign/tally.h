@@ -19,8 +19,9 @@ struct Tally {
   std::map<std::string, Line> kinds;    ///< "01 normal", …: numbered to keep their order
   std::map<std::string, Line> budgets;  ///< "01 mass:0.3", …
   Line all;
-  std::int64_t real_rows = 0;           ///< of all.rows, those of traces
-  std::vector<std::string> violations;  ///< the first few, each enough to repeat it
+  std::int64_t real_rows = 0;  ///< of all.rows, those of traces
+  /// By claim, the first few violations, each with what is needed to repeat it.
+  std::map<std::string, std::vector<std::string>> violations;
 
   void add(const Tally& other);
 };
