@@ -18,6 +18,8 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 def pytest_configure(config):
     if not os.environ.get("TAMIS_PROGRAM"):
         raise pytest.UsageError("TAMIS_PROGRAM is not set; give the path of the program tamis")
+    # On a busy machine threads that spin wait for one another's time slices: seconds for what takes none.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def program():

@@ -21,7 +21,7 @@ from conftest import (
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-SHAPE = dict(tokens=1500, queries=6, kv_heads=2, group=3, dim=32, value_dim=24)
+SHAPE = dict(tokens=2500, queries=6, kv_heads=2, group=3, dim=32, value_dim=24)
 FIELDS = ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense")
 BUDGETS = ["mass:0.05", "mass:0.01", "bytes:0.5", "topk:64", "power:4,0.5", "window:200,4"]
 
@@ -40,7 +40,7 @@ def attend(path, tmp_path, *args, status=0, **options):
 
 @pytest.fixture(scope="module")
 def medium(tmp_path_factory):
-    """Queries that see 1 to 1500 keys: some few enough for dense, some not."""
+    """Queries that see 1 to 2500 keys: few enough for dense, and not."""
     return save_trace(
         tmp_path_factory.mktemp("medium") / "medium.safetensors", make_tensors([2, 5], **SHAPE)
     )
@@ -120,7 +120,7 @@ def test_queries_that_see_few_keys_have_the_bits_of_dense_attention(tmp_path, ca
 
 def test_heads_that_share_a_kv_head_share_what_is_read(medium, tmp_path):
     report, out = attend(medium, tmp_path, "--budget", "mass:0.05")
-    seen = np.linspace(0, 1499, 6).astype(np.int64) + 1
+    seen = np.linspace(0, 2499, 6).astype(np.int64) + 1
     per_layer = []
     for layer in (2, 5):
         rows = rows_of(out, layer)
@@ -175,7 +175,7 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
     }
     assert set(meshes["middle"]) == set(meshes["exact"]) == {"bytes", "keys", "values"}
     index = report["index"]
-    assert index["share"] == pytest.approx(index["bytes"] / (2 * 2 * 1500 * (32 + 24) * 2))
+    assert index["share"] == pytest.approx(index["bytes"] / (2 * 2 * 2500 * (32 + 24) * 2))
     assert index["bytes"] == sum(layer["index"]["bytes"] for layer in report["layers"])
     assert report["seconds"] == pytest.approx(sum(layer["seconds"] for layer in report["layers"]))
 
@@ -205,10 +205,13 @@ def test_metadata_of_the_result_say_where_it_comes_from(medium, tmp_path):
     }
 
 
-def test_the_number_of_threads_does_not_change_a_byte(tmp_path):
+@pytest.mark.parametrize("budget", ["mass:0.05", "bytes:0.3"])
+@pytest.mark.parametrize("path", [DATA, None], ids=["shipped", "random"])
+def test_the_number_of_threads_does_not_change_a_byte(path, budget, medium, tmp_path):
+    layer = ["--layer", 12] if path else []
     for threads in (1, 2):
         out = tmp_path / f"{threads}.safetensors"
-        tamis("attend", DATA, "--layer", 12, "--budget", "mass:0.05", "--threads", threads, "--out", out)
+        tamis("attend", path or medium, *layer, "--budget", budget, "--threads", threads, "--out", out)
     assert digest(tmp_path / "1.safetensors") == digest(tmp_path / "2.safetensors")
 
 
@@ -350,9 +353,14 @@ def test_an_engine_that_cannot_repeat_itself_is_a_failure(liar, medium):
     assert "two different outputs" in sentence_of(done)
 
 
-def test_the_shipped_trace_holds_its_certificates(tmp_path):
-    report, out = attend(DATA, tmp_path, "--budget", "mass:0.05", "--layer", 12)
+@pytest.mark.parametrize("ladder", ["on", "off"])
+def test_the_shipped_trace_is_read_sparsely_and_holds_its_certificates(tmp_path, ladder):
+    report, out = attend(DATA, tmp_path, "--budget", "mass:0.05", "--layer", 12, "--ladder", ladder)
     assert report["violations"] == 0 and report["queries"] == 3 * 256
+    assert report["dense_fallbacks"] == 0 and report["bytes"]["median"] < 0.5
+    assert 1 <= report["ratios"]["tau"]["median"] <= report["ratios"]["tau"]["p90"]
+    assert 1 <= report["ratios"]["error"]["median"] <= report["ratios"]["error"]["p90"]
+    assert all(mesh["bytes"]["median"] > 0 for mesh in report["meshes"].values())
     tensors = load_file(DATA)
     rows = rows_of(out, 12)
     exact, exact_lse, _ = exact_attention(tensors, 12, True, 0.125)
