@@ -21,8 +21,8 @@ p { max-width: 44rem; margin: .6rem 0; }
 .tile span { color: var(--soft); font-size: .86rem; line-height: 1.35; display: block; margin-top: .25rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .93rem; margin: 1rem 0 .4rem; width: 100%; }
-th, td { text-align: right; padding: .42rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th, td { text-align: right; padding: .42rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; } th:last-child, td:last-child { padding-right: 0; }
 thead th { font-weight: 500; color: var(--soft); font-size: .84rem; vertical-align: bottom; }
 figure { margin: 1.4rem 0 0; }
 figure svg, figure img { max-width: 100%; height: auto; }
