@@ -16,6 +16,18 @@ struct CampaignOptions {
   std::string command;              ///< as it was given, for the report
 };
 
+/// How near one search came to a violation.
+struct ClimbLine {
+  std::string budget;
+  std::string claim;  ///< tau, error or lse
+  std::string where;
+  double ratio = 0;  ///< true / certified, in odds for tau
+  std::int64_t steps = 0;
+  std::int64_t violations = 0;
+};
+/// Searches for violations, `steps` from each of 360 starts; sorted by budget and claim, nearest first.
+std::vector<ClimbLine> climb(const CampaignOptions& options, std::int64_t steps);
+
 /// Every float through exp2 of every target. True if the bound holds.
 bool check_exp2();
 /// Certificates of sparse attention against the oracle. True if none is violated.
