@@ -91,7 +91,8 @@ struct SieveKernels {
   /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
   void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
                         std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);
-  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift) and delta[i] = w[i]·(2^(slope8·e8[i] + shift8) − 1).
+  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift); with y = slope8·e8[i] + shift8 ≤ 1 delta[i] =
+  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1).
   void (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
                  int count, float slope, float step, float shift, float slope8, float shift8);
   /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.
