@@ -137,11 +137,9 @@ def main():
         "cases": cases,
     }
     run["verdicts"] = report.verdicts(run)
-    for title, text in report.sections(run):
-        print(f"{title}\n{text}\n")
-    print("\n".join([*run["verdicts"], *report.facts(run)]))
-    report.save(run, options.out)
-    print(f"written to {os.path.relpath(options.out)}/dense.md and dense.json")
+    report.publish(
+        run, options.out, "dense", "Dense attention against torch and ggml", report.sections(run)
+    )
 
 
 if __name__ == "__main__":
