@@ -13,8 +13,7 @@ KvType kv_type(DType dtype) {
 
 void attend_all(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                 std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {
-  const auto factor = static_cast<float>(static_cast<double>(shape.scale) * 1.4426950408889634);
-  const DenseCall call{shape, q, kv, seen, kernels(), kv_type(shape.dtype), factor};
+  const DenseCall call = dense_call(shape, q, kv, seen);
   if (shape.group() * shape.queries <= decode_rows) {
     decode(call, workspace.impl(), states);
   } else {
@@ -23,6 +22,12 @@ void attend_all(const Shape& shape, View<const float> q, std::span<const KvPages
 }
 
 }  // namespace
+
+DenseCall dense_call(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                     std::span<const std::int64_t> seen) {
+  const auto factor = static_cast<float>(static_cast<double>(shape.scale) * 1.4426950408889634);
+  return {shape, q, kv, seen, kernels(), kv_type(shape.dtype), factor};
+}
 
 void dense_states(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                   std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {

@@ -37,6 +37,10 @@ inline Row row_of(const Shape& shape, std::int64_t kv_head, std::int64_t r) {
   return {query, head * shape.queries + query};
 }
 
+/// The call of arguments that have been checked.
+DenseCall dense_call(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                     std::span<const std::int64_t> seen);
+
 void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
 void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
 

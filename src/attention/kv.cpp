@@ -1,16 +1,14 @@
 // Page tables over contiguous arrays, and a store that owns pages and never moves them.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 
 #include <tamis/kv.h>
 
 #include "attention/check.h"
 #include "core/fail.h"
+#include "core/slab.h"
 
 namespace tamis {
 namespace {
@@ -50,12 +48,6 @@ PageTables::PageTables(DType dtype, const void* k, const void* v, std::int64_t k
 // Pages come from slabs that hold the same number of consecutive pages of every head, K and V each in
 // one run, so that a scan of a head reads long stretches. Slabs double up to 32 pages.
 struct KvStore::Impl {
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(std::byte* p) const { munmap(p, bytes); }
-  };
-  using Slab = std::unique_ptr<std::byte, Unmap>;
-
   DType dtype;
   std::int64_t kv_heads;
   std::int64_t head_dim;
@@ -73,10 +65,7 @@ struct KvStore::Impl {
     const std::int64_t v_bytes = page_tokens * value_dim * size_of(dtype);
     const auto bytes = static_cast<std::size_t>(kv_heads * count * (k_bytes + v_bytes));
     slabs.reserve(slabs.size() + 1);  // so that nothing can fail between taking memory and keeping it
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
-    slabs.emplace_back(static_cast<std::byte*>(memory), Unmap{bytes});
+    slabs.push_back(make_slab(bytes));
     std::byte* at = slabs.back().get();
     for (std::size_t h = 0; h < k.size(); ++h) {
       for (std::int64_t p = 0; p < count; ++p, at += k_bytes) k[h].push_back(at);

@@ -33,6 +33,8 @@ struct Workspace::Impl {
   Scratch queries;              ///< scaled queries, padded
   Scratch sums;                 ///< l of each row, where the caller has no place for it
   Scratch partial;              ///< softmax states of the parts that items of a call produce
+  Scratch sieve;                ///< weights, lists and sums of the heads that sparse attention works on
+  std::vector<float> warm;      ///< where its search for thresholds ended last, per KV head and row
   std::vector<Scratch> worker;  ///< one per thread, for what an item needs while it runs
 };
 

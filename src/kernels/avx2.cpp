@@ -69,6 +69,77 @@ inline __m128i load_first_halves(const std::uint16_t* p, int n) {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(x));
 }
 
+inline V min(V a, V b) { return _mm256_min_ps(a, b); }
+inline V floor_down(V x) { return _mm256_floor_ps(x); }
+inline std::uint32_t less_mask(V a, V b) {
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
+}
+/// Lane i becomes 0 where bit i of the mask is set.
+inline V clear_lanes(V x, std::uint32_t mask) {
+  const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i set = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit);
+  return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, _mm256_setzero_si256())));
+}
+
+// Integers: eight 32-bit lanes or sixteen 16-bit lanes.
+using I = __m256i;
+inline I zero_integers() { return _mm256_setzero_si256(); }
+inline I load_integers(const std::int32_t* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+inline I to_integers(V x) { return _mm256_cvtps_epi32(x); }
+inline V to_floats(I x) { return _mm256_cvtepi32_ps(x); }
+inline __m128i to_shorts(I x) {
+  return _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+}
+inline void store_shorts(std::int16_t* p, I x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), to_shorts(x));
+}
+inline void store_bytes(std::uint8_t* p, V x) {
+  const __m128i shorts = to_shorts(_mm256_cvtps_epi32(x));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(shorts, shorts));
+}
+inline V bytes_to_floats(const std::uint8_t* p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+inline I add_integers(I a, I b) { return _mm256_add_epi32(a, b); }
+inline std::int32_t reduce_add_integers(I x) {
+  const __m128i s = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  const __m128i t = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(t, _mm_shuffle_epi32(t, 0xB1)));
+}
+inline I widen_bytes(const std::uint8_t* p) {
+  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline I low_nibbles(I x) { return _mm256_and_si256(x, _mm256_set1_epi16(15)); }
+inline I high_nibbles(I x) { return _mm256_srli_epi16(x, 4); }
+inline I broadcast_pair(const std::int16_t* p) {
+  int pair;
+  __builtin_memcpy(&pair, p, sizeof pair);
+  return _mm256_set1_epi32(pair);
+}
+inline I multiply_add(I sum, I a, I b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+
+struct Chunk {
+  I first;
+  I second;
+};
+inline Chunk unpack_chunk(const std::uint8_t* p) {
+  const I bytes = widen_bytes(p);
+  return {low_nibbles(bytes), high_nibbles(bytes)};
+}
+inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
+  const auto* at = reinterpret_cast<const __m256i*>(q);
+  return multiply_add(multiply_add(sum, chunk.first, _mm256_loadu_si256(at)), chunk.second,
+                      _mm256_loadu_si256(at + 1));
+}
+inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
+  __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  x = _mm_and_si128(half == 0 ? x : _mm_srli_epi16(x, 4), _mm_set1_epi8(15));
+  out[0] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(x));
+  out[1] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(x, 8)));
+}
+
 struct F32 {
   static constexpr bool interleaved = false;
   using Element = float;

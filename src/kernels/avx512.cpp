@@ -60,6 +60,66 @@ inline void reduce8(const V x[8], float out[8]) {
 inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 
+inline V min(V a, V b) { return _mm512_min_ps(a, b); }
+inline V floor_down(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+inline std::uint32_t less_mask(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+/// Lane i becomes 0 where bit i of the mask is set.
+inline V clear_lanes(V x, std::uint32_t mask) {
+  return _mm512_maskz_mov_ps(static_cast<__mmask16>(~mask & 0xFFFFU), x);
+}
+
+// Integers: sixteen 32-bit lanes or thirty-two 16-bit lanes.
+using I = __m512i;
+inline I zero_integers() { return _mm512_setzero_si512(); }
+inline I load_integers(const std::int32_t* p) { return _mm512_loadu_si512(p); }
+inline I to_integers(V x) { return _mm512_cvtps_epi32(x); }
+inline V to_floats(I x) { return _mm512_cvtepi32_ps(x); }
+inline void store_shorts(std::int16_t* p, I x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x));
+}
+inline void store_bytes(std::uint8_t* p, V x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
+}
+inline V bytes_to_floats(const std::uint8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+inline I add_integers(I a, I b) { return _mm512_add_epi32(a, b); }
+inline std::int32_t reduce_add_integers(I x) { return _mm512_reduce_add_epi32(x); }
+inline I widen_bytes(const std::uint8_t* p) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline I low_nibbles(I x) { return _mm512_and_si512(x, _mm512_set1_epi16(15)); }
+inline I high_nibbles(I x) { return _mm512_srli_epi16(x, 4); }
+inline I broadcast_pair(const std::int16_t* p) {
+  int pair;
+  __builtin_memcpy(&pair, p, sizeof pair);
+  return _mm512_set1_epi32(pair);
+}
+inline I multiply_add(I sum, I a, I b) {
+#ifdef TAMIS_VNNI
+  return _mm512_dpwssd_epi32(sum, a, b);
+#else
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+#endif
+}
+
+struct Chunk {
+  I codes;
+};
+inline Chunk unpack_chunk(const std::uint8_t* p) {
+  const __m256i bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return {_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_and_si256(bytes, _mm256_set1_epi16(15))),
+                             _mm256_srli_epi16(bytes, 4), 1)};
+}
+inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
+  return multiply_add(sum, chunk.codes, _mm512_loadu_si512(q));
+}
+inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
+  __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  x = _mm_and_si128(half == 0 ? x : _mm_srli_epi16(x, 4), _mm_set1_epi8(15));
+  out[0] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x));
+}
+
 struct F32 {
   static constexpr bool interleaved = false;
   using Element = float;

@@ -392,6 +392,14 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
   }
 }
 
+}  // namespace
+}  // namespace tamis
+
+#include "kernels/sieve_body.h"
+
+namespace tamis {
+namespace {
+
 constexpr Kernels make_table(const char* name) {
   return {name,
           2 * W,
@@ -406,7 +414,8 @@ constexpr Kernels make_table(const char* name) {
           tile_logits,
           tile_weigh,
           tile_combine,
-          exp2_all};
+          exp2_all,
+          make_sieve_table()};
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/sieve.h"
+
 namespace tamis {
 
 /// Keys in a page, as in <tamis/kv.h>, repeated so that kernel files need not include the public API.
@@ -60,6 +62,8 @@ struct Kernels {
 
   /// x ← 2^x for x ≤ 127; 0 below −126; exactly 1 at 0.
   void (*exp2)(float* x, std::int64_t n);
+
+  SieveKernels sieve;
 };
 
 /// Where column c of q and o stands for the kernels of few queries.

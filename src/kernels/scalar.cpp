@@ -38,6 +38,47 @@ inline V power_of_two(V n) {
   return y;
 }
 
+inline V min(V a, V b) { return b < a ? b : a; }
+inline V floor_down(V x) { return __builtin_floorf(x); }
+inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
+inline V clear_lanes(V x, std::uint32_t mask) { return (mask & 1U) != 0 ? 0.0F : x; }
+
+// Integers: one 32-bit lane, or two 16-bit lanes in it.
+using I = std::int32_t;
+inline std::int32_t lane(I x, int i) {
+  return static_cast<std::int16_t>(static_cast<std::uint32_t>(x) >> (16 * i));
+}
+inline I zero_integers() { return 0; }
+inline I load_integers(const std::int32_t* p) { return *p; }
+inline I to_integers(V x) { return static_cast<std::int32_t>(__builtin_nearbyintf(x)); }
+inline V to_floats(I x) { return static_cast<float>(x); }
+inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
+inline void store_bytes(std::uint8_t* p, V x) { *p = static_cast<std::uint8_t>(x); }
+inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
+inline I add_integers(I a, I b) { return a + b; }
+inline std::int32_t reduce_add_integers(I x) { return x; }
+inline I widen_bytes(const std::uint8_t* p) { return p[0] | (p[1] << 16); }
+inline I low_nibbles(I x) { return x & 0x000F'000F; }
+inline I high_nibbles(I x) { return (x >> 4) & 0x000F'000F; }
+inline I broadcast_pair(const std::int16_t* p) {
+  I y;
+  std::memcpy(&y, p, sizeof y);
+  return y;
+}
+inline I multiply_add(I sum, I a, I b) { return sum + lane(a, 0) * lane(b, 0) + lane(a, 1) * lane(b, 1); }
+
+struct Chunk {
+  const std::uint8_t* codes;
+};
+inline Chunk unpack_chunk(const std::uint8_t* p) { return {p}; }
+inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
+  for (int i = 0; i < 16; ++i) sum += (chunk.codes[i] & 15) * q[i] + (chunk.codes[i] >> 4) * q[16 + i];
+  return sum;
+}
+inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
+  for (int i = 0; i < 16; ++i) out[i] = static_cast<float>((p[i] >> (4 * half)) & 15);
+}
+
 struct F32 {
   static constexpr bool interleaved = false;
   using Element = float;

@@ -80,6 +80,39 @@ inline __m256i first_halves(__mmask16 k, const void* p) {
   return read<__m256i>(x);
 }
 
+/// 16-bit lane i of 32.
+inline std::int16_t short_of(const m512i& x, int i) {
+  return read<std::int16_t>(reinterpret_cast<const char*>(&x) + 2 * i);
+}
+inline m512i each_short(auto f) {
+  std::int16_t y[2 * lanes];
+  for (int i = 0; i < 2 * lanes; ++i) y[i] = static_cast<std::int16_t>(f(i));
+  return read<m512i>(y);
+}
+inline std::uint8_t byte_of(const void* x, int i) { return static_cast<const std::uint8_t*>(x)[i]; }
+/// The lowest bits of each 32-bit lane.
+template <class Narrow, class To>
+To narrow(m512i x) {
+  Narrow y[lanes];
+  for (int i = 0; i < lanes; ++i) y[i] = static_cast<Narrow>(x[i]);
+  return read<To>(y);
+}
+inline m512i madd(m512i sum, m512i a, m512i b) {
+  return each_integer([&](int i) {
+    return sum[i] + short_of(a, 2 * i) * short_of(b, 2 * i) +
+           short_of(a, 2 * i + 1) * short_of(b, 2 * i + 1);
+  });
+}
+inline m512i from_halves(__m256i low, __m256i high) {
+  const __m256i both[2] = {low, high};
+  return read<m512i>(both);
+}
+inline std::int32_t sum_of(m512i x) {
+  std::int32_t sum = 0;
+  for (int i = 0; i < lanes; ++i) sum += x[i];
+  return sum;
+}
+
 }  // namespace tamis::emulated
 
 #define __m512 tamis::emulated::m512
@@ -98,8 +131,30 @@ inline __m256i first_halves(__mmask16 k, const void* p) {
 #define _mm512_max_ps(a, b) tamis::emulated::max(a, b)
 #define _mm512_cmp_ps_mask(a, b, how) (static_assert_less<how>(), tamis::emulated::less(a, b))
 #define _mm512_mask_blend_ps(k, a, b) tamis::emulated::blend(k, a, b)
-#define _mm512_roundscale_ps(x, how) \
-  tamis::emulated::each([v_ = (x)](int i) { return std::nearbyint(v_[i]); })
+#define _mm512_roundscale_ps(x, how)                                                       \
+  tamis::emulated::each([v_ = (x)](int i) {                                                \
+    return ((how)&_MM_FROUND_TO_NEG_INF) != 0 ? std::floor(v_[i]) : std::nearbyint(v_[i]); \
+  })
+#define _mm512_min_ps(a, b) \
+  tamis::emulated::each([a_ = (a), b_ = (b)](int i) { return a_[i] < b_[i] ? a_[i] : b_[i]; })
+#define _mm512_setzero_si512() tamis::emulated::each_integer([](int) { return 0; })
+#define _mm512_set1_epi16(x) tamis::emulated::each_short([](int) { return (x); })
+#define _mm512_cvtepi32_ps(x) tamis::emulated::each([v_ = (x)](int i) { return static_cast<float>(v_[i]); })
+#define _mm512_cvtepi32_epi16(x) tamis::emulated::narrow<std::int16_t, __m256i>(x)
+#define _mm512_cvtepi32_epi8(x) tamis::emulated::narrow<std::int8_t, __m128i>(x)
+#define _mm512_cvtepu8_epi32(x)  \
+  tamis::emulated::each_integer( \
+      [v_ = (x)](int i) { return std::int32_t{tamis::emulated::byte_of(&v_, i)}; })
+#define _mm512_cvtepu8_epi16(x) \
+  tamis::emulated::each_short([v_ = (x)](int i) { return std::int16_t{tamis::emulated::byte_of(&v_, i)}; })
+#define _mm512_srli_epi16(x, n) \
+  tamis::emulated::each_short(  \
+      [v_ = (x)](int i) { return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) >> (n); })
+#define _mm512_madd_epi16(a, b) tamis::emulated::madd(_mm512_setzero_si512(), a, b)
+#define _mm512_dpwssd_epi32(sum, a, b) tamis::emulated::madd(sum, a, b)
+#define _mm512_reduce_add_epi32(x) tamis::emulated::sum_of(x)
+#define _mm512_castsi256_si512(x) (x)
+#define _mm512_inserti64x4(low, high, at) tamis::emulated::from_halves(low, high)
 #define _mm512_cvtps_epi32(x) \
   tamis::emulated::each_integer([v_ = (x)](int i) { return tamis::emulated::nearest(v_[i]); })
 #define _mm512_set1_epi32(x) tamis::emulated::each_integer([v_ = (x)](int) { return v_; })

@@ -1,0 +1,95 @@
+// Kernels of the sieve: building the index of a block, bounding logits from its codes, and summing
+// what the codes stand for. The bounds they serve are derived in docs/certificates.md.
+#pragma once
+
+#include <cstdint>
+
+namespace tamis {
+
+// Codes. A block has 128 keys; channel c of key j has an 8-bit code, whose high nibble is the coarse code.
+//   high plane   tiles of 16 keys; a tile has 32 bytes for every 4 channels: byte 2·key + s holds channel
+//                4t + s in its low and channel 4t + 2 + s in its high nibble. Keys run along vector lanes.
+//   low plane    key after key; 16 bytes for every 32 channels: byte i holds channel 32t + i in its low and
+//                channel 32t + 16 + i in its high nibble. A single key is one stretch. Value codes
+//                likewise.
+inline constexpr int tile_keys = 16;
+
+/// What a query becomes for one block: x = q·step, in 16-bit integers.
+struct Folded {
+  float base;        ///< q · centre
+  float step;        ///< of the integers: x ≈ step·xi
+  float norm2;       ///< ‖x‖², rounded as it comes
+  std::int32_t sum;  ///< Σ xi
+};
+
+/// What `scan` needs of a row besides the integers: the bound of key j is 2^(slope·e_j + step·dot + shift).
+struct ScanRow {
+  float slope;
+  float step;
+  float shift;
+};
+
+struct SieveKernels {
+  // ---- Building ----
+
+  /// max |x| over n floats, n a multiple of 32; NaN if one is NaN or infinite.
+  float (*largest)(const float* x, std::int64_t n);
+  /// For each channel c < d32 the smallest and largest of k(j, c) over keys j < 128. k is 128 × d32.
+  void (*channel_range)(const float* k, std::int64_t d32, float* low, float* high);
+  /// Codes and residual norms of 128 keys against centre and step (both d32 floats, inverse = 1/step).
+  /// coarse[j] and middle[j] receive Σ r², r = (k − k̂)/step, for the 4-bit and the 8-bit code; `codes` is
+  /// scratch of 128·d32 bytes. Channels from d on must be 0 with centre 0 and inverse 0.
+  void (*encode_keys)(const float* k, std::int64_t d, std::int64_t d32, const float* centre,
+                      const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
+                      std::int64_t low_stride, float* coarse, float* middle);
+  /// sum[c] = Σ_j weight[j]·v(j, c), c < d32, 128 keys.
+  void (*weighted_sum)(const float* v, std::int64_t d32, const float* weight, float* sum);
+  /// For one value v of d floats (padded to d32): the range of v − centroid, and the sums of squares of
+  /// v and of v − centroid.
+  void (*value_range)(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
+                      float* norm2, float* distance2);
+  /// Codes of v − centroid against low and step (inverse = 1/step); returns Σ (v − centroid − low −
+  /// step·code)².
+  float (*encode_value)(const float* v, std::int64_t d, std::int64_t d32, const float* centroid, float low,
+                        float step, float inverse, std::uint8_t* codes);
+
+  // ---- Attending ----
+
+  /// Folds `rows` queries (stride q_stride, padded to d32 with zeros) with a block's centre and step, both
+  /// unit·f16. xi has `rows` rows of d32 integers of at most 32767. `x` is scratch of 3·d32 floats.
+  void (*fold)(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* centre,
+               const std::uint16_t* step, float unit, std::int64_t d32, float* x, std::int16_t* xi,
+               Folded* folded);
+  /// weight(r, j) = 2^(bound of key j for row r), capped at 2^126, for the 128 keys of a high plane of d4
+  /// channels and their residual codes e; sums[r] is Σ_j weight(r, j). weight has rows of 128.
+  void (*scan)(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
+               std::int64_t xi_stride, int rows, const ScanRow* scan_rows, float* weight, float* sums,
+               const void* ahead, std::int64_t ahead_bytes);
+  /// dot(r, i) = Σ_c xi(r, c)·code(list[i], c) for i < count, codes of a low plane; rows of 128.
+  void (*dot_listed)(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
+                     const std::uint8_t* list, int count, const std::int16_t* xi, int rows,
+                     std::int32_t* dot);
+  // In the four kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
+  // words of 32 bits.
+
+  /// With a = coarse·w and b = middle·w: Σ (a ≤ t ? a : b ≤ ratio·t ? b : 0), added to sum[i] for each of
+  /// the four thresholds t[i]. Monotone in t, bit for bit.
+  void (*tail_sums)(const float* w, int n, float coarse, float middle, float ratio, const float* t,
+                    float* sum);
+  /// Sets the bits of `mask` where w > t.
+  void (*mark_above)(const float* w, int n, float t, std::uint32_t* mask);
+  /// Σ w over the bits of `mask` that are clear, or set.
+  float (*sum_unmarked)(const float* w, int n, const std::uint32_t* mask);
+  float (*sum_marked)(const float* w, int n, const std::uint32_t* mask);
+  /// o(r, c) += Σ_i p(r, i)·code(list[i], c), c < d32, for i < count; rows of p are 128 long.
+  void (*combine_codes)(const float* p, int rows, const std::uint8_t* codes, std::int64_t stride,
+                        const std::uint8_t* list, int count, std::int64_t d32, float* o,
+                        std::int64_t o_stride);
+  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift) and delta[i] = w[i]·(2^(slope8·e8[i] + shift8) − 1).
+  void (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
+                 int count, float slope, float step, float shift, float slope8, float shift8);
+  /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.
+  float (*largest_norm2)(const float* x, std::int64_t stride, int count, std::int64_t d);
+};
+
+}  // namespace tamis

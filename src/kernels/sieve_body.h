@@ -1,0 +1,379 @@
+// The kernels of the sieve over the same vector vocabulary as body.h, which includes this file, plus
+// integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
+//
+// Cost: `scan` does rows·128·d 16-bit multiply-adds and reads 64·d bytes; the others are smaller.
+
+namespace tamis {
+namespace {
+
+TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
+
+// ---- Building ----
+
+float largest(const float* x, std::int64_t n) {
+  V most = zero();
+  V finite = zero();  // 0·x is NaN for an infinite or NaN x, and stays so in the sum
+  for (std::int64_t i = 0; i < n; i += W) {
+    const V y = load(x + i);
+    most = max(most, max(y, sub(zero(), y)));
+    finite = fma(y, zero(), finite);
+  }
+  return reduce_max(most) + reduce_add(finite);
+}
+
+void channel_range(const float* k, std::int64_t d32, float* low, float* high) {
+  for (std::int64_t c = 0; c < d32; c += W) {
+    V least = load(k + c);
+    V most = least;
+    for (int j = 1; j < page_keys; ++j) {
+      const V x = load(k + j * d32 + c);
+      least = min(least, x);
+      most = max(most, x);
+    }
+    store(low + c, least);
+    store(high + c, most);
+  }
+}
+
+/// Two nibbles per byte, channels 16 apart: the order of a low plane.
+TAMIS_INLINE void pack_chunk(const std::uint8_t* codes, std::uint8_t* out) {
+  for (int i = 0; i < 16; ++i)
+    out[i] = static_cast<std::uint8_t>((codes[i] & 15) | ((codes[16 + i] & 15) << 4));
+}
+
+void encode_keys(const float* k, std::int64_t d, std::int64_t d32, const float* centre,
+                 const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
+                 std::int64_t low_stride, float* coarse, float* middle) {
+  for (int j = 0; j < page_keys; ++j) {
+    V sum4 = zero();
+    V sum8 = zero();
+    std::uint8_t* code = codes + j * d32;
+    for (std::int64_t c = 0; c < d32; c += W) {
+      const V y = mul(sub(load(k + j * d32 + c), load(centre + c)), load(inverse + c));
+      // floor(16·y + 128) in 0 … 255; its sixteenth, floored, is the coarse code.
+      const V code8 = max(zero(), min(floor_down(fma(y, set1(16.0F), set1(128.0F))), set1(255.0F)));
+      const V code4 = floor_down(mul(code8, set1(0.0625F)));
+      const V r4 = sub(y, sub(code4, set1(7.5F)));
+      const V r8 = sub(y, fma(code8, set1(0.0625F), set1(0.03125F - 8.0F)));
+      sum4 = fma(r4, r4, sum4);
+      sum8 = fma(r8, r8, sum8);
+      store_bytes(code + c, code8);
+    }
+    // Channels that do not exist have y = 0, code 128 and residuals −½ and −1/32, exactly.
+    const auto missing = static_cast<float>(d32 - d);
+    coarse[j] = reduce_add(sum4) - 0.25F * missing;
+    middle[j] = reduce_add(sum8) - 0x1p-10F * missing;
+    for (std::int64_t c = 0; c < d32; c += 32) pack_chunk(code + c, low + j * low_stride + c / 2);
+  }
+  const std::int64_t groups = (d + 3) / 4;
+  for (int j = 0; j < page_keys; ++j) {
+    std::uint8_t* tile = high + j / tile_keys * (groups * 32) + j % tile_keys * 2;
+    for (std::int64_t t = 0; t < groups; ++t) {
+      std::uint32_t word;
+      __builtin_memcpy(&word, codes + j * d32 + 4 * t, 4);
+      const std::uint32_t nibbles = (word >> 4) & 0x0F0F'0F0FU;
+      const auto pair = static_cast<std::uint16_t>(nibbles | (nibbles >> 12));
+      __builtin_memcpy(tile + t * 32, &pair, 2);
+    }
+  }
+}
+
+void weighted_sum(const float* v, std::int64_t d32, const float* weight, float* sum) {
+  for (std::int64_t c = 0; c < d32; c += W) {
+    V s = zero();
+    for (int j = 0; j < page_keys; ++j) s = fma(load(v + j * d32 + c), set1(weight[j]), s);
+    store(sum + c, s);
+  }
+}
+
+void value_range(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
+                 float* norm2, float* distance2) {
+  V least = set1(__builtin_inff());
+  V most = set1(-__builtin_inff());
+  V norm = zero();
+  V distance = zero();
+  std::int64_t c = 0;
+  for (; c + W <= d; c += W) {
+    const V x = load(v + c);
+    const V y = sub(x, load(centroid + c));
+    least = min(least, y);
+    most = max(most, y);
+    norm = fma(x, x, norm);
+    distance = fma(y, y, distance);
+  }
+  float l = -reduce_max(sub(zero(), least));
+  float m = reduce_max(most);
+  float n2 = reduce_add(norm);
+  float d2 = reduce_add(distance);
+  for (; c < d; ++c) {
+    const float y = v[c] - centroid[c];
+    l = y < l ? y : l;
+    m = y > m ? y : m;
+    n2 += v[c] * v[c];
+    d2 += y * y;
+  }
+  *low = l;
+  *high = m;
+  *norm2 = n2;
+  *distance2 = d2;
+}
+
+float encode_value(const float* v, std::int64_t d, std::int64_t d32, const float* centroid, float low,
+                   float step, float inverse, std::uint8_t* codes) {
+  std::uint8_t bytes[32];
+  float sum = 0.0F;
+  for (std::int64_t chunk = 0; chunk < d32; chunk += 32) {
+    V squares = zero();
+    for (int i = 0; i < 32; i += W) {
+      // Elements past the end of the value are 0 in v and in the centroid: their code does not matter.
+      const V y = sub(sub(load(v + chunk + i), load(centroid + chunk + i)), set1(low));
+      const V code = max(zero(), min(round_nearest(mul(y, set1(inverse))), set1(15.0F)));
+      const V r = sub(y, mul(code, set1(step)));
+      const std::int64_t left = d - chunk - i;
+      if (left >= W) {
+        squares = fma(r, r, squares);
+      } else if (left > 0) {
+        const V last = first_lanes(r, static_cast<int>(left));
+        squares = fma(last, last, squares);
+      }
+      store_bytes(bytes + i, code);
+    }
+    sum += reduce_add(squares);
+    pack_chunk(bytes, codes + chunk / 2);
+  }
+  return sum;
+}
+
+// ---- Attending ----
+
+void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* centre,
+          const std::uint16_t* step, float unit, std::int64_t d32, float* x, std::int16_t* xi,
+          Folded* folded) {
+  float* centres = x + d32;
+  float* steps = x + 2 * d32;
+  for (std::int64_t c = 0; c < d32; c += W) {
+    store(centres + c, mul(F16::load(centre + c), set1(unit)));  // exact: unit is a power of 2
+    store(steps + c, mul(F16::load(step + c), set1(unit)));
+  }
+  for (int r = 0; r < rows; ++r, q += q_stride, xi += d32) {
+    V base = zero();
+    V squares = zero();
+    V most = zero();
+    for (std::int64_t c = 0; c < d32; c += W) {
+      const V query = load(q + c);
+      const V y = mul(query, load(steps + c));
+      base = fma(query, load(centres + c), base);
+      squares = fma(y, y, squares);
+      most = max(most, max(y, sub(zero(), y)));
+      store(x + c, y);
+    }
+    const float largest = reduce_max(most);
+    // Below 2^-100 the query moves no logit by anything: a step that stays normal serves as well.
+    const float grid = (largest > 0x1p-100F ? largest : 0x1p-100F) / 32767.0F;
+    const V inverse = set1(1.0F / grid);
+    I sum = zero_integers();
+    for (std::int64_t c = 0; c < d32; c += W) {
+      // 1/grid is rounded: the product may reach 32767.01, which still rounds to 32767.
+      const I i = to_integers(mul(load(x + c), inverse));
+      store_shorts(xi + c, i);
+      sum = add_integers(sum, i);
+    }
+    folded[r] = {reduce_add(base), grid, reduce_add(squares), reduce_add_integers(sum)};
+  }
+}
+
+constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
+
+template <int R>
+TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e,
+                            const std::int16_t* xi, std::int64_t xi_stride, const ScanRow* rows,
+                            float* weight, float* sums, Ahead& ahead) {
+  constexpr int N = scan_vectors;
+  const std::int64_t tile_bytes = d4 * 8;
+  ahead.spread_over(page_keys / (N * W) * (d4 / 4));
+  V total[R];
+  for (int r = 0; r < R; ++r) total[r] = zero();
+  for (int key = 0; key < page_keys; key += N * W) {
+    const std::uint8_t* at[N];
+    for (int n = 0; n < N; ++n) {
+      const int first = key + n * W;
+      at[n] = high + first / tile_keys * tile_bytes + first % tile_keys * 2;
+    }
+    I sum[R][N];
+    for (int r = 0; r < R; ++r)
+      for (int n = 0; n < N; ++n) sum[r][n] = zero_integers();
+    for (std::int64_t t = 0; t < d4; t += 4) {
+      ahead.template fetch<4 * N * W>();
+      I low_codes[N];
+      I high_codes[N];
+      for (int n = 0; n < N; ++n) {
+        const I bytes = widen_bytes(at[n] + t * 8);
+        low_codes[n] = low_nibbles(bytes);
+        high_codes[n] = high_nibbles(bytes);
+      }
+      for (int r = 0; r < R; ++r) {
+        const I q0 = broadcast_pair(xi + r * xi_stride + t);
+        const I q1 = broadcast_pair(xi + r * xi_stride + t + 2);
+        for (int n = 0; n < N; ++n) {
+          sum[r][n] = multiply_add(sum[r][n], low_codes[n], q0);
+          sum[r][n] = multiply_add(sum[r][n], high_codes[n], q1);
+        }
+      }
+    }
+    for (int n = 0; n < N; ++n) {
+      const V norm = bytes_to_floats(e + key + n * W);
+      for (int r = 0; r < R; ++r) {
+        const V logit = fma(to_floats(sum[r][n]), set1(rows[r].step), set1(rows[r].shift));
+        const V w = exp2_capped(fma(norm, set1(rows[r].slope), logit));
+        store(weight + r * page_keys + key + n * W, w);
+        total[r] = add(total[r], w);
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r) sums[r] = reduce_add(total[r]);
+}
+
+void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
+          std::int64_t xi_stride, int rows, const ScanRow* row, float* weight, float* sums,
+          const void* from, std::int64_t bytes) {
+  Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
+  while (rows > 0) {
+    const int some = rows < 4 ? rows : 4;
+    if (some == 4) scan_rows<4>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    if (some == 3) scan_rows<3>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    if (some == 2) scan_rows<2>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    if (some == 1) scan_rows<1>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    rows -= some;
+    xi += some * xi_stride;
+    row += some;
+    weight += some * page_keys;
+    sums += some;
+  }
+}
+
+template <int R>
+TAMIS_INLINE void dot_rows(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
+                           const std::uint8_t* list, int count, const std::int16_t* xi, std::int32_t* dot) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint8_t* codes = low + list[i] * low_stride;
+    I sum[R];
+    for (int r = 0; r < R; ++r) sum[r] = zero_integers();
+    for (std::int64_t c = 0; c < d32; c += 32) {
+      const Chunk chunk = unpack_chunk(codes + c / 2);
+      for (int r = 0; r < R; ++r) sum[r] = multiply_chunk(sum[r], chunk, xi + r * d32 + c);
+    }
+    for (int r = 0; r < R; ++r) dot[r * page_keys + i] = reduce_add_integers(sum[r]);
+  }
+}
+
+void dot_listed(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
+                const std::uint8_t* list, int count, const std::int16_t* xi, int rows, std::int32_t* dot) {
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
+    dot_rows<4>(low, low_stride, d32, list, count, xi, dot);
+  if (rows == 3) dot_rows<3>(low, low_stride, d32, list, count, xi, dot);
+  if (rows == 2) dot_rows<2>(low, low_stride, d32, list, count, xi, dot);
+  if (rows == 1) dot_rows<1>(low, low_stride, d32, list, count, xi, dot);
+}
+
+void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
+  V s[4], limit[4], middle_limit[4];
+  for (int i = 0; i < 4; ++i) {
+    s[i] = zero();
+    limit[i] = set1(t[i]);
+    middle_limit[i] = set1(t[i] * ratio);
+  }
+  for (int j = 0; j < n; j += W) {
+    const V x = load(w + j);
+    const V a = mul(x, set1(coarse));
+    const V b = mul(x, set1(middle));
+    for (int i = 0; i < 4; ++i)
+      s[i] = add(s[i], select_less(limit[i], a, select_less(middle_limit[i], b, zero(), b), a));
+  }
+  for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
+}
+
+void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
+  const V limit = set1(t);
+  for (int j = 0; j < n; j += W) mask[j / 32] |= less_mask(limit, load(w + j)) << (j % 32);
+}
+
+float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
+  V sum = zero();
+  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), mask[j / 32] >> (j % 32)));
+  return reduce_add(sum);
+}
+
+float sum_marked(const float* w, int n, const std::uint32_t* mask) {
+  V sum = zero();
+  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), ~(mask[j / 32] >> (j % 32))));
+  return reduce_add(sum);
+}
+
+template <int R>
+TAMIS_INLINE void combine_code_rows(const float* p, const std::uint8_t* codes, std::int64_t stride,
+                                    const std::uint8_t* list, int count, std::int64_t d32, float* o,
+                                    std::int64_t o_stride) {
+  constexpr int C = W < 16 ? 16 / W : 1;
+  for (std::int64_t c = 0; c < d32; c += 16) {
+    V sum[R][C];
+    for (int r = 0; r < R; ++r)
+      for (int v = 0; v < C; ++v) sum[r][v] = load(o + r * o_stride + c + v * W);
+    const std::uint8_t* chunk = codes + c / 32 * 16;
+    for (int i = 0; i < count; ++i) {
+      V value[C];
+      half_chunk_to_floats(chunk + list[i] * stride, static_cast<int>(c / 16 % 2), value);
+      for (int r = 0; r < R; ++r) {
+        const V weight = set1(p[r * page_keys + i]);
+        for (int v = 0; v < C; ++v) sum[r][v] = fma(weight, value[v], sum[r][v]);
+      }
+    }
+    for (int r = 0; r < R; ++r)
+      for (int v = 0; v < C; ++v) store(o + r * o_stride + c + v * W, sum[r][v]);
+  }
+}
+
+void combine_codes(const float* p, int rows, const std::uint8_t* codes, std::int64_t stride,
+                   const std::uint8_t* list, int count, std::int64_t d32, float* o, std::int64_t o_stride) {
+  for (; rows >= 4; rows -= 4, p += 4 * page_keys, o += 4 * o_stride)
+    combine_code_rows<4>(p, codes, stride, list, count, d32, o, o_stride);
+  if (rows == 3) combine_code_rows<3>(p, codes, stride, list, count, d32, o, o_stride);
+  if (rows == 2) combine_code_rows<2>(p, codes, stride, list, count, d32, o, o_stride);
+  if (rows == 1) combine_code_rows<1>(p, codes, stride, list, count, d32, o, o_stride);
+}
+
+void refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
+            float slope, float step, float shift, float slope8, float shift8) {
+  for (int i = 0; i < count; i += W) {  // arrays have room for a whole vector
+    const V change =
+        fma(load(e4 + i), set1(slope), fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
+    const V estimate = mul(load(w + i), exp2_capped(change));
+    const V width = exp2_capped(fma(load(e8 + i), set1(slope8), set1(shift8)));
+    store(w + i, estimate);
+    store(delta + i, mul(estimate, sub(width, set1(1.0F))));
+  }
+}
+
+float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
+  float most = 0.0F;
+  for (int j = 0; j < count; ++j) {
+    V sum = zero();
+    std::int64_t c = 0;
+    for (; c + W <= d; c += W) {
+      const V y = load(x + j * stride + c);
+      sum = fma(y, y, sum);
+    }
+    float total = reduce_add(sum);
+    for (; c < d; ++c) total += x[j * stride + c] * x[j * stride + c];
+    most = total > most ? total : most;
+  }
+  return most;
+}
+
+constexpr SieveKernels make_sieve_table() {
+  return {largest,    channel_range, encode_keys, weighted_sum, value_range, encode_value,
+          fold,       scan,          dot_listed,  tail_sums,    mark_above,  sum_unmarked,
+          sum_marked, combine_codes, refine,      largest_norm2};
+}
+
+}  // namespace
+}  // namespace tamis

@@ -1,0 +1,133 @@
+#include "sieve/fallback.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/check.h"
+#include "attention/workspace.h"
+#include "core/fail.h"
+
+namespace tamis {
+namespace {
+
+struct Norms {
+  double key = 0;
+  double value = 0;
+};
+
+/// The largest norm of rows first … end − 1 of one page, at least.
+double largest_norm(const DenseCall& call, const void* page, std::int64_t stride, std::int64_t dim,
+                    std::int64_t first, std::int64_t end, float* wide) {
+  const std::int64_t size = size_of(call.shape.dtype);
+  double most = 0;
+  for (std::int64_t j = first; j < end; ++j) {
+    call.kernels.widen[call.type](static_cast<const std::byte*>(page) + j * stride * size, wide, dim);
+    double norm = std::sqrt(static_cast<double>(call.kernels.sieve.largest_norm2(wide, dim, 1, dim)));
+    if (!(norm < 0x1p60 && norm > 0x1p-60)) {  // the f32 sum of squares left its range
+      double sum = 0;
+      for (std::int64_t c = 0; c < dim; ++c) sum += static_cast<double>(wide[c]) * wide[c];
+      norm = std::sqrt(sum);
+    }
+    most = std::max(most, norm);
+  }
+  return most * (1 + static_cast<double>(dim + 8) * 0x1p-24);
+}
+
+/// Upper bounds over the first `keys` keys of a head.
+Norms norms_of(const DenseCall& call, const Index::Impl& index, std::int64_t kv_head, std::int64_t keys,
+               float* wide) {
+  const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
+  Norms norms;
+  const std::int64_t blocks = std::min(index.blocks, (keys + block_keys - 1) / block_keys);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const BlockHead& head = index.coarse_block(kv_head, block).head();
+    norms.key = std::max(norms.key, static_cast<double>(head.key_norm));
+    norms.value = std::max(norms.value, static_cast<double>(head.value_norm));
+  }
+  for (std::int64_t first = blocks * block_keys; first < keys; first += page_tokens) {
+    const auto page = static_cast<std::size_t>(first / page_tokens);
+    const std::int64_t rows = std::min(page_tokens, keys - first);
+    norms.key = std::max(norms.key,
+                         largest_norm(call, kv.k[page], kv.k_stride, call.shape.head_dim, 0, rows, wide));
+    norms.value = std::max(
+        norms.value, largest_norm(call, kv.v[page], kv.v_stride, call.shape.value_dim, 0, rows, wide));
+  }
+  return norms;
+}
+
+/// For checks: 2^(logit − lse), page by page with the kernel that decode uses.
+void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row, std::int64_t seen,
+                   float lse, Workspace::Impl& workspace, std::span<float> weights) {
+  const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
+  const std::int64_t stride = round_up(call.shape.head_dim, call.kernels.pad);
+  float* query = workspace.worker[0].get(stride + page_keys);
+  float* logits = query + stride;
+  std::fill(query, query + stride, 0.0F);
+  const auto from = call.q.row(row);
+  for (std::size_t c = 0; c < from.size(); ++c)
+    query[place(call.kernels, call.type, static_cast<std::int64_t>(c))] = from[c] * call.factor;
+  for (std::int64_t first = 0; first < seen; first += page_tokens) {
+    const void* page = kv.k[first / page_tokens];
+    const auto keys = static_cast<int>(std::min(page_tokens, seen - first));
+    call.kernels.logits[call.type](query, stride, 1, page, kv.k_stride, keys,
+                                   static_cast<int>(call.shape.head_dim), logits, page_keys, page, 0);
+    for (int j = 0; j < keys; ++j)
+      weights[static_cast<std::size_t>(first + j)] = static_cast<float>(
+          std::exp2(static_cast<double>(logits[j]) - static_cast<double>(lse) * 1.4426950408889634));
+  }
+}
+
+}  // namespace
+
+void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
+                    const SieveOptions& options, Workspace& workspace, View<float> out,
+                    std::span<float> lse, std::span<Certificate> certificates) {
+  Shape shape = call.shape;
+  shape.query_heads = call.shape.group();
+  shape.kv_heads = 1;
+  const std::int64_t first = kv_head * shape.rows();
+  const auto rows = static_cast<std::size_t>(shape.rows());
+  dense(shape, call.q.middle_rows(first, shape.rows()),
+        call.kv.subspan(static_cast<std::size_t>(kv_head), 1), call.seen, workspace,
+        out.middle_rows(first, shape.rows()), lse.subspan(static_cast<std::size_t>(first), rows));
+
+  const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
+  std::int64_t keys = 0;
+  for (std::int64_t i = 0; i < shape.queries; ++i) keys = std::max(keys, keys_seen(call.seen, i, kv));
+  float* wide = workspace.impl().worker[0].get(std::max(shape.head_dim, shape.value_dim));
+  const Norms norms = norms_of(call, index, kv_head, keys, wide);
+  Certificate read;
+  read.dense = true;
+  read.exact_keys = read.exact_values = keys;
+  read.exact_bytes = keys * (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
+  for (std::int64_t r = 0; r < shape.rows(); ++r) {
+    const std::int64_t row = first + r;
+    const std::int64_t seen = keys_seen(call.seen, r % shape.queries, kv);
+    Certificate& certificate = certificates[static_cast<std::size_t>(row)];
+    certificate = seen == 0 ? Certificate{} : read;
+    certificate.dense = true;
+    double norm2 = 0;
+    for (const float x : call.q.row(row)) norm2 += static_cast<double>(x) * x;
+    const Rounding bound =
+        attention_rounding(shape, seen, std::sqrt(norm2) * (1 + 0x1p-40), norms.key, norms.value);
+    certificate.tau = bound.tau;
+    certificate.error = bound.error;
+    certificate.lse_error = bound.lse;
+    if (options.weights.rows > 0)
+      dense_weights(call, kv_head, row, seen, lse[static_cast<std::size_t>(row)], workspace.impl(),
+                    options.weights.row(row));
+  }
+}
+
+void check_weights(const Shape& shape, std::span<const KvPages> kv, std::span<const std::int64_t> seen,
+                   View<float> weights) {
+  std::int64_t most = 0;
+  for (const KvPages& head : kv)
+    for (std::int64_t i = 0; i < shape.queries; ++i) most = std::max(most, keys_seen(seen, i, head));
+  if (weights.rows < shape.rows() || weights.cols < most || weights.stride < weights.cols ||
+      weights.data == nullptr)
+    fail(Code::usage, "the weights are {} × {} with stride {}; they must be at least {} × {}", weights.rows,
+         weights.cols, weights.stride, shape.rows(), most);
+}
+
+}  // namespace tamis

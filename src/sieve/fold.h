@@ -1,0 +1,22 @@
+// A block's steps folded into the queries, once per stage that meets the block.
+#pragma once
+
+#include <array>
+
+#include "sieve/step.h"
+
+namespace tamis {
+
+struct FoldedBlock {
+  std::array<Folded, sieve_rows> row;
+  std::int16_t* xi;  ///< rows × d32, in the scratch
+};
+/// Uses the first (3 + rows/2)·d32 floats of the scratch.
+FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch);
+
+/// Additions in a row in a sum over d32 channels on this target, and a few roundings more.
+inline double sum_chain(const DenseCall& call, std::int64_t d32) {
+  return static_cast<double>(2 * d32 / call.kernels.pad) + 8;
+}
+
+}  // namespace tamis

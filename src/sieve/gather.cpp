@@ -1,0 +1,202 @@
+// The last reading: exact keys, then values at the mesh that their weight deserves, into partial outputs
+// of a span. Costs (d + d_v)·size bytes per exact key and value, d_v/2 + 5 per coded value.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sieve/gathered.h"
+
+namespace tamis {
+namespace {
+
+struct Place {
+  std::int64_t block;
+  int at;  // in the block's list
+};
+
+/// Replaces the estimates of the batch's keys by exact weights.
+void settle_keys(Step& step, std::int64_t span, Gathered& batch,
+                 const std::array<Place, block_keys>& place) {
+  if (batch.count == 0) return;
+  gather_logits(step, batch);
+  for (int r = 0; r < step.rows; ++r) {
+    const StepRow& row = step.row[static_cast<std::size_t>(r)];
+    float* weights = batch.logits + r * block_keys;
+    const float reference = static_cast<float>(row.reference);
+    if (!(step.call->kernels.maximum(weights, batch.count) - reference < 100.0F))
+      step.reads[span].failed = true;
+    const float total = step.call->kernels.weigh(weights, batch.count, reference);
+    if (!std::isfinite(total)) step.reads[span].failed = true;
+    for (int i = 0; i < batch.count; ++i) {
+      const Place& at = place[static_cast<std::size_t>(i)];
+      const bool sees = batch.token[static_cast<std::size_t>(i)] < row.seen;
+      const float weight = sees ? weights[i] : 0.0F;
+      step.estimates(at.block, r)[at.at] = weight;
+      step.deltas(at.block, r)[at.at] = weight * step.at(at.block, r).rounding;
+    }
+  }
+  batch.count = 0;
+}
+
+/// Values that are read exactly, with the weights of their keys.
+void add_exact_values(Step& step, std::int64_t span, Gathered& batch,
+                      const std::array<Place, block_keys>& place) {
+  for (int r = 0; r < step.rows; ++r)
+    for (int i = 0; i < batch.count; ++i)
+      batch.logits[r * block_keys + i] = step.estimates(place[static_cast<std::size_t>(i)].block,
+                                                        r)[place[static_cast<std::size_t>(i)].at];
+  gather_values(step, batch, span);
+  batch.count = 0;
+}
+
+/// For every set bit of the masks of a span's blocks: calls flush whenever the batch is full, and at the
+/// end.
+template <class Flush>
+void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered& batch,
+                std::array<Place, block_keys>& place, Flush flush) {
+  batch.count = 0;
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+    const Mask& mask = masks[block];
+    for (int word = 0; word < 4; ++word)
+      for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
+        const int at = 32 * word + std::countr_zero(bits);
+        batch.token[static_cast<std::size_t>(batch.count)] =
+            block * block_keys + step.list[block * block_keys + at];
+        place[static_cast<std::size_t>(batch.count)] = {block, at};
+        if (++batch.count == block_keys) flush();
+      }
+  }
+  flush();
+}
+
+int bits_in(const Mask& mask) {
+  int n = 0;
+  for (const std::uint32_t word : mask) n += std::popcount(word);
+  return n;
+}
+
+/// The 4-bit values of a block: weighted codes into the span's sums.
+void add_coded_values(Step& step, std::int64_t span, std::int64_t block, float* scratch) {
+  const Layout& layout = *step.layout;
+  const auto middle = step.index->middle_block(step.head, block);
+  const double unit = step.index->coarse_block(step.head, block).head().residual_unit;
+  std::array<std::uint8_t, block_keys> key;
+  std::array<std::uint8_t, block_keys> at;
+  int count = 0;
+  const Mask& mask = step.coded_value[block];
+  for (int word = 0; word < 4; ++word)
+    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
+      at[static_cast<std::size_t>(count)] = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
+      key[static_cast<std::size_t>(count)] =
+          step.list[block * block_keys + at[static_cast<std::size_t>(count)]];
+      ++count;
+    }
+  if (count == 0) return;
+  std::array<float, block_keys> low, size;
+  std::array<double, block_keys> residual;
+  for (int i = 0; i < count; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    low[k] = to_float(middle.value_low()[key[k]]);
+    size[k] = to_float(middle.value_step()[key[k]]);
+    residual[k] = unit * middle.value_norms()[key[k]];
+  }
+  float* weights = scratch;  // rows × 128
+  for (int r = 0; r < step.rows; ++r) {
+    const float* estimates = step.estimates(block, r);
+    const float* deltas = step.deltas(block, r);
+    SpanRow& sums = step.sums(span, r);
+    float low_sum = 0.0F;
+    double product = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const float weight = estimates[at[k]];
+      weights[r * block_keys + i] = weight * size[k];
+      low_sum += weight * low[k];
+      product += (static_cast<double>(weight) + 2 * static_cast<double>(deltas[at[k]])) * residual[k];
+    }
+    sums.low += low_sum;
+    sums.product += product;
+  }
+  step.call->kernels.sieve.combine_codes(weights, step.rows, middle.value_codes(), layout.stride,
+                                         key.data(), count, layout.value_d32, step.coded_sum(span, 0),
+                                         layout.value_d32 + step.o_stride);
+}
+
+}  // namespace
+
+void gather_span(Step& step, std::int64_t span, float* scratch) {
+  const Layout& layout = *step.layout;
+  const SieveKernels& kernels = step.call->kernels.sieve;
+  const std::int64_t first = span * span_blocks;
+  const std::int64_t end = step.span_end(span);
+  for (int r = 0; r < step.rows; ++r) {
+    SpanRow& sums = step.sums(span, r);
+    sums.used = sums.spread = sums.product = 0;
+    sums.low = 0.0F;
+    std::fill_n(step.coded_sum(span, r), layout.value_d32 + step.o_stride, 0.0F);
+  }
+  Gathered batch = gathered_in(step, scratch);
+  std::array<Place, block_keys> place;
+  for_marked(step, span, step.exact, batch, place, [&] { settle_keys(step, span, batch, place); });
+  for_marked(step, span, step.exact_value, batch, place,
+             [&] { add_exact_values(step, span, batch, place); });
+
+  SpanReads& reads = step.reads[span];
+  reads.exact_keys = reads.middle_values = reads.exact_values = 0;
+  float* share = batch.logits;  // rows × 128: what each block's centroid stands for
+  float* centroids = batch.page_sum + step.rows * step.o_stride;
+  const bool ladder = step.ladder();
+  for (std::int64_t block = first; block < end; ++block) {
+    const int count = step.count[block];
+    const auto coarse = step.index->coarse_block(step.head, block);
+    const double radius = coarse.head().radius;
+    const Mask& exact = step.exact[block];
+    const Mask& coded = step.coded_value[block];
+    const Mask& whole = step.exact_value[block];
+    Mask valued;
+    for (std::size_t w = 0; w < 4; ++w) valued[w] = coded[w] | whole[w];
+    reads.exact_keys += bits_in(exact);
+    reads.middle_values += bits_in(coded);
+    reads.exact_values += bits_in(whole);
+    if (!ladder) {  // keys that were not read exactly are dropped: their weight is 0
+      for (int r = 0; r < step.rows; ++r)
+        for (int i = 0; i < count; ++i)
+          if (!bit_of(exact, i)) step.estimates(block, r)[i] = 0.0F;
+    }
+    for (int r = 0; r < step.rows; ++r) {
+      BlockRow& row = step.at(block, r);
+      const float* estimates = step.estimates(block, r);
+      const float* deltas = step.deltas(block, r);
+      const Mask none{};
+      const double used = kernels.sum_unmarked(estimates, count, none.data());
+      const double spread = kernels.sum_unmarked(deltas, count, none.data());
+      const double centroid_used = kernels.sum_unmarked(estimates, count, valued.data());
+      const double centroid_spread = kernels.sum_unmarked(deltas, count, valued.data());
+      const double exact_used = kernels.sum_marked(estimates, count, whole.data());
+      const double tail_used = ladder ? static_cast<double>(row.phi) * row.sum : 0.0;
+      const double tail_spread = static_cast<double>(row.psi) * row.sum;
+      SpanRow& sums = step.sums(span, r);
+      sums.used += used + tail_used;
+      sums.spread += spread + tail_spread;
+      // Coarse keys and those without a value stand at the centroid: r = radius. A value that was read is
+      // within the radius of it. Coded values add their own residuals in add_coded_values.
+      sums.product += radius * (static_cast<double>(row.sum) + centroid_used + centroid_spread) +
+                      radius * (spread - centroid_spread);
+      row.spread = static_cast<float>((spread + tail_spread) * (1 + 0x1p-20));
+      share[r * block_keys + (block - first)] =
+          ladder ? static_cast<float>(tail_used + used - exact_used) : 0.0F;
+    }
+    step.call->kernels.widen[kv_bf16](coarse.centroid(), centroids + (block - first) * layout.value_d32,
+                                      layout.value_d32);
+  }
+  if (!ladder) return;
+  // combine overwrites its result, hence before the codes are added.
+  step.call->kernels.combine[kv_f32](share, block_keys, step.rows, centroids, layout.value_d32,
+                                     static_cast<int>(end - first), static_cast<int>(layout.value_d32),
+                                     step.coded_sum(span, 0), layout.value_d32 + step.o_stride, centroids,
+                                     0);
+  if (!layout.values) return;
+  for (std::int64_t block = first; block < end; ++block) add_coded_values(step, span, block, batch.logits);
+}
+
+}  // namespace tamis

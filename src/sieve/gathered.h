@@ -1,0 +1,76 @@
+// Rows of K and V that lie anywhere, brought together so that the dense kernels can work on them.
+#pragma once
+
+#include <cstring>
+
+#include "sieve/step.h"
+
+namespace tamis {
+
+/// Up to 128 keys with their weights.
+struct Gathered {
+  std::byte* rows;  ///< 128 rows of max(d, value_d) elements
+  float* logits;    ///< rows of the step × 128: logits, then weights
+  float* page_sum;  ///< rows of the step × o_stride
+  int count = 0;
+  std::array<std::int64_t, block_keys> token;
+};
+
+inline const std::byte* row_at(const void* const* pages, std::int64_t stride, std::int64_t token,
+                               std::int64_t element) {
+  return static_cast<const std::byte*>(pages[token / page_tokens]) + token % page_tokens * stride * element;
+}
+
+inline void copy_rows(const Gathered& batch, const void* const* pages, std::int64_t stride,
+                      std::int64_t bytes, std::int64_t element) {
+  constexpr int ahead = 8;
+  for (int i = 0; i < batch.count; ++i) {
+    if (i + ahead < batch.count) {
+      const std::byte* next =
+          row_at(pages, stride, batch.token[static_cast<std::size_t>(i + ahead)], element);
+      for (std::int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(next + line);
+    }
+    std::memcpy(batch.rows + i * bytes,
+                row_at(pages, stride, batch.token[static_cast<std::size_t>(i)], element),
+                static_cast<std::size_t>(bytes));
+  }
+}
+
+/// logits(r, i) of the batch's keys.
+inline void gather_logits(const Step& step, const Gathered& batch) {
+  const Shape& shape = step.call->shape;
+  copy_rows(batch, step.kv().k, step.kv().k_stride, shape.head_dim * size_of(shape.dtype),
+            size_of(shape.dtype));
+  step.call->kernels.logits[step.call->type](step.q_dense, step.q_stride, step.rows, batch.rows,
+                                             shape.head_dim, batch.count, static_cast<int>(shape.head_dim),
+                                             batch.logits, block_keys, batch.rows, 0);
+}
+
+/// Adds Σ_i weight(r, i)·v_i to the sums of the span, weights being in batch.logits.
+inline void gather_values(const Step& step, const Gathered& batch, std::int64_t span) {
+  if (batch.count == 0) return;
+  const Shape& shape = step.call->shape;
+  copy_rows(batch, step.kv().v, step.kv().v_stride, shape.value_dim * size_of(shape.dtype),
+            size_of(shape.dtype));
+  step.call->kernels.combine[step.call->type](
+      batch.logits, block_keys, step.rows, batch.rows, shape.value_dim, batch.count,
+      static_cast<int>(shape.value_dim), batch.page_sum, step.o_stride, batch.rows, 0);
+  for (int r = 0; r < step.rows; ++r)
+    step.call->kernels.scale_add(step.value_sum(span, r), 1.0F, batch.page_sum + r * step.o_stride,
+                                 static_cast<int>(step.o_stride));
+}
+
+/// A batch in the scratch of a worker, behind what fold_block uses.
+inline Gathered gathered_in(const Step& step, float* scratch) {
+  const Layout& layout = *step.layout;
+  Gathered batch;
+  float* at = scratch + 3 * layout.d32 + step.rows * layout.d32 / 2;
+  batch.rows = reinterpret_cast<std::byte*>(at);
+  at += block_keys * std::max(layout.d32, layout.value_d32);
+  batch.logits = at;
+  at += step.rows * block_keys;
+  batch.page_sum = at;
+  return batch;
+}
+
+}  // namespace tamis

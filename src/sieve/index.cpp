@@ -1,0 +1,186 @@
+// The index as an object: memory, growth, truncation, copies. What a block holds is in encode.cpp.
+#include "sieve/index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "attention/check.h"
+#include "attention/workspace.h"
+#include "core/fail.h"
+#include "core/parallel.h"
+#include "sieve/encode.h"
+
+namespace tamis {
+namespace {
+
+std::int64_t up_to(std::int64_t x, std::int64_t multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
+
+std::size_t line(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+Layout::Layout(const IndexShape& shape)
+    : d(shape.head_dim),
+      d4(up_to(d, 4)),
+      d32(up_to(d, 32)),
+      value_d(shape.value_dim),
+      value_d32(up_to(value_d, 32)),
+      values(shape.values) {
+  const auto wide = static_cast<std::size_t>(d32);
+  const auto value_wide = static_cast<std::size_t>(value_d32);
+  centre = sizeof(BlockHead);
+  step = centre + 2 * wide;
+  norms = step + 2 * wide;
+  centroid = norms + block_keys;
+  high = centroid + 2 * value_wide;
+  coarse_bytes = line(high + static_cast<std::size_t>(block_keys * d4 / 2));
+
+  stride = (d32 + (values ? value_d32 : 0)) / 2;
+  value_codes = wide / 2;
+  middle_norms = static_cast<std::size_t>(block_keys * stride);
+  value_norms = middle_norms + block_keys;
+  value_low = value_norms + (values ? block_keys : 0);
+  value_step = value_low + (values ? 2 * block_keys : 0);
+  middle_bytes = line(value_step + (values ? 2 * block_keys : 0));
+
+  // A residual is at most half a step per channel, but for rounding.
+  coarse_unit = 0.505 * std::sqrt(static_cast<double>(d)) / 254;
+  middle_unit = coarse_unit / 16;
+}
+
+Index::Impl::Impl(const IndexShape& index_shape)
+    : shape(index_shape),
+      layout(index_shape),
+      coarse(static_cast<std::size_t>(index_shape.kv_heads)),
+      middle(static_cast<std::size_t>(index_shape.kv_heads)),
+      pinned(static_cast<std::size_t>(index_shape.kv_heads)) {}
+
+void Index::Impl::set_blocks(std::int64_t count) {
+  for (std::size_t h = 0; h < pinned.size(); ++h) {
+    std::vector<std::int64_t>& tokens = pinned[h];
+    while (!tokens.empty() && tokens.back() >= count * block_keys) tokens.pop_back();
+    for (std::int64_t block = blocks; block < count; ++block) {
+      const auto record = coarse_block(static_cast<std::int64_t>(h), block);
+      for (std::int64_t j = 0; record.head().pinned > 0 && j < block_keys; ++j)
+        if (record.norms()[j] == pinned_code) tokens.push_back(block * block_keys + j);
+    }
+  }
+  blocks = count;
+}
+
+// A slab holds the same number of consecutive blocks of every head, coarse and middle records each in one
+// run, so that a scan of a head reads long stretches. Slabs double up to 32 blocks.
+void Index::Impl::reserve(std::int64_t wanted) {
+  while (room < wanted) {
+    const std::int64_t count = std::clamp<std::int64_t>(room, 1, 32);
+    const auto heads = static_cast<std::size_t>(shape.kv_heads);
+    const auto blocks_now = static_cast<std::size_t>(count);
+    for (std::size_t h = 0; h < heads; ++h) {
+      coarse[h].reserve(coarse[h].size() + blocks_now);
+      middle[h].reserve(middle[h].size() + blocks_now);
+    }
+    slabs.push_back(make_slab(heads * blocks_now * (layout.coarse_bytes + layout.middle_bytes)));
+    std::byte* at = slabs.back().get();
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t b = 0; b < blocks_now; ++b, at += layout.coarse_bytes) coarse[h].push_back(at);
+      for (std::size_t b = 0; b < blocks_now; ++b, at += layout.middle_bytes) middle[h].push_back(at);
+    }
+    room += count;
+  }
+}
+
+void check_pages(const IndexShape& shape, std::span<const KvPages> kv, std::int64_t tokens) {
+  if (static_cast<std::int64_t>(kv.size()) != shape.kv_heads)
+    fail(Code::usage, "{} KV heads were given to an index of {}", kv.size(), shape.kv_heads);
+  for (std::size_t h = 0; h < kv.size(); ++h) {
+    const KvPages& head = kv[h];
+    if (head.tokens < tokens || head.tokens > most_tokens)
+      fail(Code::usage, "KV head {} has {} tokens; {} are indexed", h, head.tokens, tokens);
+    if (head.tokens != kv[0].tokens)
+      fail(Code::usage, "KV head {} has {} tokens and KV head 0 has {}: an index needs the same number", h,
+           head.tokens, kv[0].tokens);
+    if (head.tokens == 0) continue;
+    if (head.k == nullptr || head.v == nullptr)
+      fail(Code::usage, "KV head {} has tokens but a null page table", h);
+    if (head.k_stride < shape.head_dim || head.v_stride < shape.value_dim)
+      fail(Code::usage, "KV head {} has strides {} and {}, less than the head sizes {} and {}", h,
+           head.k_stride, head.v_stride, shape.head_dim, shape.value_dim);
+  }
+}
+
+Index::Index(const IndexShape& shape) {
+  check_kv_dtype(shape.dtype);
+  Shape sizes;
+  sizes.head_dim = shape.head_dim;
+  sizes.value_dim = shape.value_dim;
+  check_head_sizes(sizes);
+  if (shape.kv_heads < 1 || shape.kv_heads > most_heads)
+    fail(Code::usage, "an index of {} KV heads was asked for; 1 to {} are possible", shape.kv_heads,
+         most_heads);
+  if (shape.sinks < 0 || shape.sinks > block_keys)
+    fail(Code::usage, "an index with {} sinks was asked for; 0 to {} are possible", shape.sinks,
+         block_keys);
+  impl_ = std::make_unique<Impl>(shape);
+}
+
+Index::~Index() = default;
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(Index&&) noexcept = default;
+
+Index::Index(const Index& other) : Index(other.shape()) {
+  const Impl& from = *other.impl_;
+  impl_->reserve(from.blocks);
+  for (std::size_t h = 0; h < from.coarse.size(); ++h)
+    for (std::size_t b = 0; b < static_cast<std::size_t>(from.blocks); ++b) {
+      std::memcpy(impl_->coarse[h][b], from.coarse[h][b], from.layout.coarse_bytes);
+      std::memcpy(impl_->middle[h][b], from.middle[h][b], from.layout.middle_bytes);
+    }
+  impl_->set_blocks(from.blocks);
+}
+
+Index& Index::operator=(const Index& other) {
+  if (this != &other) *this = Index(other);
+  return *this;
+}
+
+void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
+  Impl& index = *impl_;
+  check_pages(index.shape, kv, index.blocks * block_keys);
+  const std::int64_t whole = kv[0].tokens / block_keys;
+  const std::int64_t added = whole - index.blocks;
+  if (added <= 0) return;
+  index.reserve(whole);
+  const Kernels& table = kernels();
+  Workspace::Impl& scratch = workspace.impl();
+  const std::int64_t floats = encode_scratch(index.layout);
+  for (Scratch& worker : scratch.worker) worker.get(floats);
+  parallel_for(index.shape.kv_heads * added, scratch.threads, [&](std::int64_t item, int worker) {
+    const std::int64_t head = item / added;
+    const std::int64_t block = index.blocks + item % added;
+    const auto h = static_cast<std::size_t>(head);
+    const auto b = static_cast<std::size_t>(block);
+    const BlockSource source{
+        kv[h].k[b],        kv[h].v[b], kv[h].k_stride,     kv[h].v_stride,
+        index.shape.dtype, head,       block * block_keys, block == 0 ? index.shape.sinks : 0};
+    encode_block(table, index.layout, source, scratch.worker[static_cast<std::size_t>(worker)].get(floats),
+                 {index.layout, index.coarse[h][b]}, {index.layout, index.middle[h][b]});
+  });
+  index.set_blocks(whole);
+}
+
+void Index::truncate(std::int64_t tokens) {
+  if (tokens < 0) fail(Code::usage, "cannot truncate an index to {} tokens", tokens);
+  impl_->set_blocks(std::min(impl_->blocks, tokens / block_keys));
+}
+
+const IndexShape& Index::shape() const { return impl_->shape; }
+std::int64_t Index::tokens() const { return impl_->blocks * block_keys; }
+std::size_t Index::bytes() const {
+  return static_cast<std::size_t>(impl_->shape.kv_heads * impl_->blocks) *
+         (impl_->layout.coarse_bytes + impl_->layout.middle_bytes);
+}
+
+}  // namespace tamis

@@ -1,0 +1,152 @@
+// The middle mesh: keys whose bound exceeds the row's threshold get the low nibbles of their channels, and
+// with them an estimate of their weight and a bound sixteen times narrower. Reads d/2 + 1 bytes per key.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sieve/fold.h"
+#include "sieve/step.h"
+
+namespace tamis {
+namespace {
+
+/// Marks and lists the keys of a block to refine; the others stay coarse and leave their sum behind.
+void list_block(Step& step, std::int64_t block) {
+  const SieveKernels& kernels = step.call->kernels.sieve;
+  Mask mask{};
+  for (int r = 0; r < step.rows; ++r) {
+    const double threshold = step.row[static_cast<std::size_t>(r)].coarse / step.at(block, r).psi;
+    kernels.mark_above(step.bounds(block, r), block_keys, static_cast<float>(threshold), mask.data());
+  }
+  std::uint8_t* list = step.list + block * block_keys;
+  int count = 0;
+  for (int word = 0; word < 4; ++word)
+    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1)
+      list[count++] = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
+  step.count[block] = count;
+  for (int r = 0; r < step.rows; ++r)
+    step.at(block, r).sum = kernels.sum_unmarked(step.bounds(block, r), block_keys, mask.data());
+}
+
+/// A window is not chosen by weight: all of its keys are read exactly and none is refined.
+void list_window(Step& step, std::int64_t block) {
+  Mask mask{};
+  for (int r = 0; r < step.rows; ++r) {
+    const StepRow& row = step.row[static_cast<std::size_t>(r)];
+    for (int j = 0; j < block_keys; ++j) {
+      const std::int64_t token = block * block_keys + j;
+      const bool inside = token < row.budget.sinks || token >= row.seen - row.budget.window;
+      if (inside && token < row.seen) set_bit(mask, j);
+    }
+  }
+  const std::uint8_t* norms = step.index->coarse_block(step.head, block).norms();
+  std::uint8_t* list = step.list + block * block_keys;
+  int count = 0;
+  for (int j = 0; j < block_keys; ++j)
+    if (bit_of(mask, j) && norms[j] != pinned_code) list[count++] = static_cast<std::uint8_t>(j);
+  step.count[block] = count;
+  step.exact[block] = {};
+  for (int i = 0; i < count; ++i) set_bit(step.exact[block], i);
+  step.exact_value[block] = step.exact[block];
+  step.coded_value[block] = {};
+  for (int r = 0; r < step.rows; ++r) {
+    step.at(block, r).sum =
+        step.call->kernels.sieve.sum_unmarked(step.bounds(block, r), block_keys, mask.data());
+    std::fill_n(step.estimates(block, r), block_keys, 0.0F);
+    std::fill_n(step.deltas(block, r), block_keys, 0.0F);
+  }
+}
+
+void prefetch_block(const Step& step, std::int64_t block) {
+  const auto middle = step.index->middle_block(step.head, block);
+  const std::uint8_t* list = step.list + block * block_keys;
+  for (int i = 0; i < step.count[block]; ++i) {
+    const std::uint8_t* codes = middle.low() + list[i] * step.layout->stride;
+    for (std::int64_t line = 0; line < step.layout->d32 / 2; line += 64)
+      __builtin_prefetch(codes + line, 0, 2);
+  }
+  __builtin_prefetch(middle.norms());
+  __builtin_prefetch(middle.norms() + 64);
+}
+
+void refine_block(Step& step, std::int64_t block, float* scratch) {
+  const Layout& layout = *step.layout;
+  const SieveKernels& kernels = step.call->kernels.sieve;
+  const int count = step.count[block];
+  if (count == 0) return;
+  const FoldedBlock folded = fold_block(step, block, scratch);
+  float* at = scratch + 3 * layout.d32 + step.rows * layout.d32 / 2;
+  auto* dot = reinterpret_cast<std::int32_t*>(at);
+  float* coarse_norm = at + step.rows * block_keys;
+  float* middle_norm = coarse_norm + block_keys;
+
+  const auto coarse = step.index->coarse_block(step.head, block);
+  const auto middle = step.index->middle_block(step.head, block);
+  const std::uint8_t* list = step.list + block * block_keys;
+  kernels.dot_listed(middle.low(), layout.stride, layout.d32, list, count, folded.xi, step.rows, dot);
+  for (int i = 0; i < count; ++i) {
+    coarse_norm[i] = coarse.norms()[list[i]];
+    middle_norm[i] = middle.norms()[list[i]];
+  }
+  const int padded = std::min<int>(block_keys, (count + 15) / 16 * 16);
+  std::fill(coarse_norm + count, coarse_norm + padded, 0.0F);
+  std::fill(middle_norm + count, middle_norm + padded, 0.0F);
+  const double root_d = std::sqrt(static_cast<double>(layout.d));
+  for (int r = 0; r < step.rows; ++r) {
+    const BlockRow& row = step.at(block, r);
+    const float* bounds = step.bounds(block, r);
+    float* refined = step.estimates(block, r);
+    for (int i = 0; i < count; ++i) refined[i] = bounds[list[i]];
+    std::fill(refined + count, refined + padded, 0.0F);
+    std::fill(dot + r * block_keys + count, dot + r * block_keys + padded, 0);
+    const double width = static_cast<double>(row.slope) * coarse.head().coarse_most + row.error;
+    const double error = row.error + unit_roundoff * (60 * root_d * row.norm + 8 * width + 16);
+    kernels.refine(refined, step.deltas(block, r), dot + r * block_keys, coarse_norm, middle_norm, count,
+                   -row.slope, row.step / 16,
+                   static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error),
+                   static_cast<float>(static_cast<double>(row.slope) / 16 * (1 + 0x1p-22)),
+                   static_cast<float>(error * (1 + 0x1p-22)));
+    if (!step.ladder()) {  // what a dropped key may carry is its upper bound
+      float* delta = step.deltas(block, r);
+      for (int i = 0; i < padded; ++i) delta[i] = (delta[i] + refined[i]) * (1 + 0x1p-22F);
+    }
+  }
+}
+
+}  // namespace
+
+void refine_span(Step& step, std::int64_t span, float* scratch) {
+  const std::int64_t first = span * span_blocks;
+  const std::int64_t end = step.span_end(span);
+  if (step.row[0].budget.kind == Budget::Kind::window) {
+    for (std::int64_t block = first; block < end; ++block) list_window(step, block);
+    return;
+  }
+  list_block(step, first);
+  prefetch_block(step, first);
+  for (std::int64_t block = first; block < end; ++block) {
+    if (block + 1 < end) {
+      list_block(step, block + 1);
+      prefetch_block(step, block + 1);
+    }
+    refine_block(step, block, scratch);
+    step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
+  }
+  SpanReads& reads = step.reads[span];
+  reads.middle_keys = 0;
+  for (std::int64_t block = first; block < end; ++block) reads.middle_keys += step.count[block];
+  for (int r = 0; r < step.rows; ++r) {
+    SpanRow& sums = step.sums(span, r);
+    sums.used = sums.spread = sums.product = 0;
+    for (std::int64_t block = first; block < end; ++block) {
+      const BlockRow& row = step.at(block, r);
+      const Mask none{};
+      sums.spread += static_cast<double>(row.psi) * row.sum;
+      if (step.ladder()) sums.used += static_cast<double>(row.phi) * row.sum;
+      sums.used += static_cast<double>(
+          step.call->kernels.sieve.sum_unmarked(step.estimates(block, r), step.count[block], none.data()));
+    }
+  }
+}
+
+}  // namespace tamis
