@@ -78,6 +78,14 @@ def raise_bandwidth(machine, options, bandwidth):
         bandwidth[threads] = max(bandwidth[threads], measured)
 
 
+def raise_arithmetic(machine, options, rates):
+    """The same for multiply-adds: {threads: {type: per second}}."""
+    for threads in options.threads:
+        known = rates.setdefault(threads, {})
+        for kind, rate in machine.multiply_adds(threads).items():
+            known[kind] = max(known.get(kind, 0.0), rate)
+
+
 def check(made, exact, rows, must_tell=True):
     """Runs everyone once and compares; leaves their thread pools made. Ends the program on a wrong answer.
     `must_tell` insists that the comparison could have failed, which it cannot where attention is nearly

@@ -130,6 +130,10 @@ def verdicts(run):
 def facts(run):
     machine = run["machine"]
     bandwidth = ", ".join(f"{v / 1e9:.1f} GB/s with {t} thread(s)" for t, v in run["bandwidth"].items())
+    rates = [
+        f"{v['i16'] / 1e9:.0f} G/s of 16-bit integers and {v['f32'] / 1e9:.0f} G/s of f32 with {t} thread(s)"
+        for t, v in run.get("arithmetic", {}).items()
+    ]
     huge = min((case["huge_share"] for case in run["cases"]), default=0)
     return [
         f"Command: `{run['command']}`, {machine['date']}, commit {machine['commit']}",
@@ -137,6 +141,7 @@ def facts(run):
         f"{machine['memory_gib']} GiB memory, Linux {machine['kernel']}, "
         f"load {machine['load_before']} before the run",
         f"Read bandwidth: {bandwidth}",
+        *([f"Multiply-adds: {', '.join(rates)}"] if rates else []),
         f"Huge pages: at least {huge:.0%} of the process's memory while timing",
         f"Versions: tamis {machine['tamis']}, torch {machine['torch']}, ggml {machine['ggml']}, "
         f"numpy {machine['numpy']}, {machine['compiler']}",

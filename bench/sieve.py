@@ -20,13 +20,17 @@ import sieve_report
 import torch
 from exact import Exact
 from sieve_contender import Sieve
-from sieve_costs import Probe, index_cost
+from sieve_costs import index_cost
+from sieve_probe import Probe
+from sieve_stages import add_limits, step_stages
 from tamis_c import Index, Pages, Workspace
 
 # Llama-3-8B's heads; the same at half the head size; SmolLM2-135M's.
 SHAPES = [sieve_data.Shape(32, 8, 128), sieve_data.Shape(32, 8, 64), sieve_data.Shape(9, 3, 64)]
 # Budget and ladder.
 BUDGETS = [("mass:0.05", True), ("mass:0.01", True), ("mass:0.05", False), ("bytes:0.25", True)]
+# Families whose step is taken apart at the longest context: where sparse reading pays, and where not.
+STAGED = ["real-like", "gaussian σ = 1"]
 CHECKED = 2  # steps compared with f64
 
 
@@ -114,13 +118,17 @@ def main():
     machine, loaded, described = harness.start(options)
     probe = Probe(options.build / "bench/libtamis_probe.so")
     bandwidth = dict.fromkeys(options.threads, 0.0)
-    cases, costs = [], []
+    arithmetic = {}
+    cases, costs, where = [], [], []
     for shape in SHAPES:
         harness.raise_bandwidth(machine, options, bandwidth)
+        harness.raise_arithmetic(machine, options, arithmetic)
         for n in options.keys:
             for family in options.data:
                 print(f"decode, {family}: {shape}, n = {n}", file=sys.stderr, flush=True)
                 cases += measure(family, machine, loaded, options, shape, n)
+                if n == max(options.keys) and family in STAGED:
+                    where += step_stages(machine, probe, options, family, shape, n)
             print(f"index: {shape}, n = {n}", file=sys.stderr, flush=True)
             inputs = sieve_data.FAMILIES["real-like"](shape, n)
             costs += [
@@ -131,10 +139,12 @@ def main():
         "command": harness.command("bench-sieve"),
         "machine": described,
         "bandwidth": bandwidth,
+        "arithmetic": arithmetic,
         "method": sieve_report.METHOD.replace("\n", " "),
         "data": sieve_data.__doc__,
         "cases": cases,
         "index": sieve_report.add_reading(costs, bandwidth),
+        "stages": add_limits(where, bandwidth, arithmetic),
     }
     run["verdicts"] = sieve_report.verdicts(run, sieve_data.WORST_CASES)
     report.publish(run, options.out, "sieve", "Sparse decode and its index", sieve_report.sections(run))

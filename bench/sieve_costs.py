@@ -1,31 +1,13 @@
 """What the index costs: memory, building it, and extending it after every token."""
 
-import ctypes
 import statistics
-from ctypes import POINTER, c_double, c_int, c_int64, c_void_p
 
 import contenders
 import harness
 import report
-from tamis_c import Index, Workspace, address
+from tamis_c import Index, Workspace
 
 APPENDED = 1024  # tokens
-
-
-class Probe:
-    """libtamis_probe.so: what cannot be timed from Python."""
-
-    def __init__(self, path):
-        self.c = ctypes.CDLL(str(path))
-        self.c.probe_append.argtypes = [c_int64] * 4 + [c_int, c_void_p, c_void_p, POINTER(c_double)]
-
-    def append(self, k, v, appended, threads):
-        """Seconds of extending an index over k and v after each of the last `appended` tokens: of all
-        calls, and of the longest."""
-        seconds = (c_double * 2)()
-        if self.c.probe_append(*k.shape, appended, threads, address(k), address(v), seconds) != 0:
-            raise RuntimeError("the probe could not build an index")
-        return tuple(seconds)
 
 
 class Build:

@@ -87,12 +87,35 @@ def index_section(costs):
     return "The index", report.table([head, *rows], text=())
 
 
+def stage_section(family, shape, n, entries):
+    head = ["threads", "stage", "ms", "of step", "MB", "GB/s", "G multiply-adds/s", "limit ms", "of limit"]
+    rows = []
+    for e in (e for e in entries if e["seconds"] > 0):
+        bounded = e["limit_seconds"] > 0
+        row = [str(e["threads"]), e["stage"], f"{e['seconds'] * 1e3:.3f}", f"{e['share_of_step']:.0%}"]
+        row += (
+            [f"{e['bytes'] / 1e6:.2f}", f"{e['bytes'] / e['seconds'] / 1e9:.1f}"] if bounded else ["", ""]
+        )
+        adds = (e["integer"] + e["floating"]) / e["seconds"] / 1e9
+        row += [f"{adds:.1f}", f"{e['limit_seconds'] * 1e3:.3f}"] if bounded else ["", ""]
+        rows.append([*row, f"{e['limit_seconds'] / e['seconds']:.0%} {e['limited_by']}" if bounded else ""])
+    return f"Where the time goes, {family}: {shape}, n = {n}", report.table([head, *rows], text=(1, 8))
+
+
+def groups(entries, *keys):
+    """Entries by the values of these keys, in the order in which they come."""
+    made = {}
+    for entry in entries:
+        made.setdefault(tuple(entry[key] for key in keys), []).append(entry)
+    return made.items()
+
+
 def sections(run):
-    groups = {}
-    for case in run["cases"]:
-        groups.setdefault((case["data"], case["shape"]), []).append(case)
-    made = [decode_section(*which, cases) for which, cases in groups.items()]
-    return [*made, index_section(run["index"])]
+    return [
+        *(decode_section(*which, cases) for which, cases in groups(run["cases"], "data", "shape")),
+        *(stage_section(*which, stages) for which, stages in groups(run["stages"], "data", "shape", "n")),
+        index_section(run["index"]),
+    ]
 
 
 def judged(value, target, at_most):
