@@ -57,6 +57,11 @@ class Inputs:
     kv: dict
 
 
+def description():
+    """The text above, as Markdown."""
+    return f"```\n{__doc__.strip()}\n```"
+
+
 def read_safetensors(path):
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
@@ -103,23 +108,25 @@ def real_like(shape, n):
     if n < 2 * RUN:
         raise ValueError(f"real-like data needs at least {2 * RUN} keys, not {n}")
     trace = read_safetensors(TRACE)
+    length = trace.pop("positions")[-1] + 1
+    trace = {name: shorten(x) for name, x in trace.items()}
     parts, rest = divmod(shape.d, TRACE_DIM)
     if rest != 0 or not 1 <= parts <= len(LAYERS):
         raise ValueError(f"real-like heads have a size of 64, 128 or 192, not {shape.d}")
     q = np.empty((STEPS, shape.heads, 1, shape.d), np.float32)
     k, v = (memory.allocate((shape.kv_heads, n, shape.d), np.float32) for _ in range(2))
     for h in range(shape.kv_heads):
-        tokens = chosen_tokens(stream(h), n, trace["positions"][-1] + 1)
+        tokens = chosen_tokens(stream(h), n, length)
         for part in range(parts):
             layer = f"layers.{LAYERS[(h + part) % len(LAYERS)]}"
             channels = slice(part * TRACE_DIM, (part + 1) * TRACE_DIM)
-            k[h, :, channels] = shorten(trace[f"{layer}.k"][0, tokens])
-            v[h, :, channels] = shorten(trace[f"{layer}.v"][0, tokens])
+            k[h, :, channels] = trace[f"{layer}.k"][0, tokens]
+            v[h, :, channels] = trace[f"{layer}.v"][0, tokens]
             queries = trace[f"{layer}.q"]
             for g in range(shape.group):
                 back, head = divmod(g, len(queries))  # so many queries earlier
                 end = queries.shape[1] - back
-                q[:, h * shape.group + g, 0, channels] = shorten(queries[head, end - STEPS : end])
+                q[:, h * shape.group + g, 0, channels] = queries[head, end - STEPS : end]
     return Inputs(q, every_dtype(k, v))
 
 
