@@ -343,6 +343,19 @@ void tail_sums(const float* w, int n, float coarse, float middle, float ratio, c
   for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
 }
 
+void sums_below(const float* w, int n, const float* t, float* sum) {
+  V s[4], limit[4];
+  for (int i = 0; i < 4; ++i) {
+    s[i] = zero();
+    limit[i] = set1(t[i]);
+  }
+  for (int j = 0; j < n; j += W) {
+    const V x = load(w + j);
+    for (int i = 0; i < 4; ++i) s[i] = add(s[i], select_less(limit[i], x, zero(), x));
+  }
+  for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
+}
+
 void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
   const V limit = set1(t);
   for (int word = 0; 32 * word < n; ++word) {
@@ -428,9 +441,9 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,    channel_range, encode_keys, weighted_sum, value_range, encode_value,
-          fold,       scan,          dot_listed,  tail_sums,    mark_above,  sum_unmarked,
-          sum_marked, combine_codes, refine,      largest_norm2};
+  return {largest,      channel_range, encode_keys,   weighted_sum, value_range,  encode_value,
+          fold,         scan,          dot_listed,    tail_sums,    sums_below,   mark_above,
+          sum_unmarked, sum_marked,    combine_codes, refine,       largest_norm2};
 }
 
 }  // namespace

@@ -11,9 +11,8 @@ namespace {
 constexpr double value_share = 0.7;
 /// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
 constexpr double planned_share = 1.1;
-/// Points per octave of the thresholds: the finer list is short, so that a fine walk costs little.
-constexpr int coarse_grid = 4;
-constexpr int fine_grid = 16;
+/// Points per octave of the thresholds.
+constexpr int grid = 4;
 /// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
 /// true errors of keys are far below their bounds, those of values are not.
 constexpr double value_worth = 0.11;
@@ -167,9 +166,9 @@ void start_coarse(Step& step, const float* warm) {
     const float before = warm[r];
     const double guess =
         std::isnan(before) ? 0.001 * row.budget.eps : std::exp2(static_cast<double>(before));
-    row.walk.start(coarse_grid, guess * row.expected);
+    row.walk.start(grid, guess * row.expected);
   }
-  step.walk.start(coarse_grid, std::isnan(warm[0]) ? 1e-5 : std::exp2(static_cast<double>(warm[0])));
+  step.walk.start(grid, std::isnan(warm[0]) ? 1e-5 : std::exp2(static_cast<double>(warm[0])));
   step.counting = by_keys(step);
 }
 
@@ -301,7 +300,7 @@ void start_fine(Step& step) {
   std::int64_t spent = 0;
   for (std::int64_t span = 0; span < step.spans; ++span) spent += step.reads[span].middle_keys;
   step.cap -= std::llround(static_cast<double>(spent) * price.middle_key);
-  step.walk.start(fine_grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
+  step.walk.start(grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
   step.counting = by_keys(step) && !step.ladder();
   step.stride = sample_stride(step);
   for (int r = 0; r < step.rows; ++r) {
@@ -316,8 +315,8 @@ void start_fine(Step& step) {
     row.limit = eps * used - spread;
     const double value_limit = value_share * row.budget.eps * used;
     row.value_limit = std::max(value_limit - tail, value_limit / 4);
-    row.walk.start(fine_grid, row.coarse * price.exact_key / price.middle_key);
-    row.value_walk.start(fine_grid, row.coarse);
+    row.walk.start(grid, row.coarse * price.exact_key / price.middle_key);
+    row.value_walk.start(grid, row.coarse);
   }
 }
 
@@ -350,8 +349,8 @@ void ask_fine(Step& step, std::int64_t span) {
       SpanRow& sums = step.sums(span, r);
       if (kind_of(step) == Kind::mass) {
         if (!row.walk.done())
-          step.call->kernels.sieve.tail_sums(step.deltas(block, r), n, 1.0F, 0.0F, 1.0F,
-                                             row.walk.asked().data(), sums.asked.data());
+          step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
+                                              sums.asked.data());
         if (step.ladder() && !row.value_walk.done())
           step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F,
                                              step.layout->values ? residual_share(step, block) : 0.0F,
