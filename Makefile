@@ -3,8 +3,8 @@
 #   JOBS=N            parallel jobs (default: all cores)
 #   DEPS=no           install nothing, take what the machine has
 #   FUZZ_SECONDS=60   time for each fuzz target
-#   BENCH_ARGS=...    passed to bench/dense.py, for example --quick
-#   TAMIS_PEERS=DIR   where `make bench` keeps torch and ggml
+#   BENCH_ARGS=...    passed to the benchmark's driver, for example --quick
+#   TAMIS_PEERS=DIR   where the benchmarks keep torch and ggml
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
@@ -24,8 +24,14 @@ cmake --preset $(1) >/dev/null
 cmake --build --preset $(1) -j $(JOBS)
 endef
 
+define bench
+$(call build,bench)
+JOBS=$(JOBS) bench/peers.sh $(TAMIS_PEERS) /usr/bin/python3
+$(TAMIS_PEERS)/bin/python bench/$(1).py --peers $(TAMIS_PEERS) --build build/bench $(BENCH_ARGS)
+endef
+
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install Debian packages that are missing and make .venv
 	@tools/debian.sh deps/debian.txt
@@ -53,9 +59,10 @@ sanitize: deps ## unit tests and fuzz corpora under the address, undefined and t
 	@$(fixed_addresses) ctest --preset tsan -j $(JOBS)
 
 bench: deps ## dense attention against torch and ggml, written to docs/results
-	@$(call build,bench)
-	@JOBS=$(JOBS) bench/peers.sh $(TAMIS_PEERS) /usr/bin/python3
-	@$(TAMIS_PEERS)/bin/python bench/dense.py --peers $(TAMIS_PEERS) --build build/bench $(BENCH_ARGS)
+	@$(call bench,dense)
+
+bench-sieve: deps ## sparse decode against torch, ggml and dense, and the index's cost, likewise
+	@$(call bench,sieve)
 
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
@@ -80,4 +87,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve fuzz campaign format lint clean

@@ -1,14 +1,10 @@
 // Measures how fast this machine reads memory, the roofline of a decode step, and empties its caches.
 // Loaded by bench/dense.py; costs a few passes over the given buffer.
-#include <sched.h>
-
 #include <algorithm>
-#include <barrier>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
-#include <vector>
+
+#include "together.h"
 
 namespace {
 
@@ -34,13 +30,6 @@ std::uint64_t read(const std::byte* data, std::size_t bytes) {
 using Read = std::uint64_t (*)(const std::byte*, std::size_t);
 constexpr Read reads[] = {read<1>, read<2>, read<4>, read<8>};
 
-void pin(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 // The sums end here so that the compiler cannot drop the reads.
 volatile std::uint64_t sink;
 
@@ -53,43 +42,21 @@ extern "C" {
 __attribute__((visibility("default"))) double bench_read_bandwidth(const std::byte* data, std::size_t bytes,
                                                                    const int* cores, int threads,
                                                                    int passes) {
-  using clock = std::chrono::steady_clock;
   const std::size_t part = bytes / threads / 4096 * 4096;
   double best = 0;
-  clock::time_point start = clock::now();
-  int barriers = 0;
-  std::barrier together(threads, [&]() noexcept {
-    // Odd calls come when all are ready to read, even ones when all have read.
-    const auto now = clock::now();
-    if (++barriers % 2 == 0)
-      best = std::max(
-          best, static_cast<double>(part) * threads / std::chrono::duration<double>(now - start).count());
-    start = now;
-  });
-  std::vector<std::jthread> others;
-  for (int t = 0; t < threads; ++t)
-    others.emplace_back([&, t] {
-      pin(cores[t]);
-      for (const Read way : reads)
-        for (int pass = 0; pass < passes; ++pass) {
-          together.arrive_and_wait();
-          sink = way(data + t * part, part);
-          together.arrive_and_wait();
-        }
-    });
-  others.clear();
+  for (const Read way : reads)
+    for (int pass = 0; pass < passes; ++pass) {
+      const double seconds =
+          seconds_together(cores, threads, [=](int t) { sink = way(data + t * part, part); });
+      best = std::max(best, static_cast<double>(part) * threads / seconds);
+    }
   return best;
 }
 
 /// Every core reads the whole buffer, which is several times the last cache: what was cached is gone.
 __attribute__((visibility("default"))) void bench_evict(const std::byte* data, std::size_t bytes,
                                                         const int* cores, int threads) {
-  std::vector<std::jthread> readers;
-  for (int t = 0; t < threads; ++t)
-    readers.emplace_back([=] {
-      pin(cores[t]);
-      sink = read<1>(data, bytes);
-    });
+  seconds_together(cores, threads, [=](int) { sink = read<1>(data, bytes); });
 }
 
 }  // extern "C"

@@ -6,68 +6,35 @@ says how, and is printed in the result). About ten minutes; `--quick` takes seco
 everything runs.
 """
 
-import argparse
 import os
-import random
 import sys
-import time
-from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's, used for the reference only: one thread pool less
 
 import contenders
+import harness
 import memory
 import numpy as np
 import report
 import torch
 from exact import Exact
-from machine import Machine
 
 SHAPES = [(32, 8, 128), (9, 3, 64)]  # query heads, KV heads, d: Llama-3-8B's and SmolLM2-135M's
 LOGIT_SIGMA = 6  # peaked, as trained heads are; the rounding bound then tells right from wrong
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    root = Path(__file__).resolve().parent.parent
-    parser.add_argument("--peers", type=Path, required=True, help="folder made by bench/peers.sh")
-    parser.add_argument(
-        "--build", type=Path, default=root / "build/bench", help="build folder of the preset bench"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="folder for dense.md and dense.json (default docs/results)"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="short lengths, few repeats, written to the build folder"
-    )
+    parser = harness.parser(__doc__)
     parser.add_argument("--decode", type=int, nargs="*", help="numbers of keys (default 8192 32768 65536)")
     parser.add_argument("--prefill", type=int, nargs="*", help="numbers of tokens (default 2048 8192)")
-    parser.add_argument("--threads", type=int, nargs="+", help="default 1 2")
-    parser.add_argument(
-        "--cores", type=int, nargs="+", help="cores to pin to (default: the first this process may use)"
-    )
     parser.add_argument(
         "--repeats", type=int, help="of each decode case (default 15); prefill takes a third"
     )
-    options = parser.parse_args()
-
-    def default(name, full, quick):
-        if getattr(options, name) is None:
-            setattr(options, name, quick if options.quick else full)
-
-    default("decode", [8192, 32768, 65536], [1024])
-    default("prefill", [2048, 8192], [256])
-    default("repeats", 15, 3)
-    default("out", root / "docs/results", options.build / "results")
-    allowed = sorted(os.sched_getaffinity(0))
-    default("threads", [1, 2], [1, 2])
-    options.threads = [t for t in options.threads if t <= len(allowed)]
-    options.cores = options.cores or allowed[: max(options.threads)]
-    if len(options.cores) < max(options.threads):
-        parser.error(f"--cores names {len(options.cores)} cores for {max(options.threads)} threads")
-    return options
+    return harness.parse(
+        parser,
+        full={"decode": [8192, 32768, 65536], "prefill": [2048, 8192], "repeats": 15},
+        quick={"decode": [1024], "prefill": [256], "repeats": 3},
+    )
 
 
 def make_inputs(shape, rows, n, seed):
@@ -108,29 +75,6 @@ def prefill_contenders(loaded, q, kv, scale, threads):
     ]
 
 
-def check(made, exact, rows):
-    """Runs everyone once and compares; leaves their thread pools made. Raises on a wrong answer."""
-    for contender in made:
-        assert exact.discriminates(contender.arithmetic), f"the check of {contender.name} could not fail"
-        contender.run()
-        fault = exact.fault(contender.output()[:, rows], contender.arithmetic)
-        if fault:
-            sys.exit(f"{contender.name} ({contender.layout or 'paged'}) {fault}; nothing was timed")
-
-
-def interleave(machine, made, repeats, order):
-    """Seconds of every run: [contender][repeat]."""
-    times = [[] for _ in made]
-    for _ in range(repeats):
-        for i in order.sample(range(len(made)), len(made)):
-            machine.settle()
-            machine.evict()
-            start = time.perf_counter_ns()
-            made[i].run()
-            times[i].append((time.perf_counter_ns() - start) * 1e-9)
-    return times
-
-
 def measure(mode, machine, loaded, options, shape, n):
     """All thread counts of one shape and length."""
     heads, kv_heads, d = shape
@@ -147,12 +91,10 @@ def measure(mode, machine, loaded, options, shape, n):
         make = decode_contenders if mode == "decode" else prefill_contenders
         machine.unpin()
         made = make(loaded, q, kv, scale, threads)
-        check(made, exact, chosen)
+        harness.check(made, exact, chosen)
         machine.pin(threads)
         results = []
-        for contender, times in zip(
-            made, interleave(machine, made, repeats, random.Random(n)), strict=True
-        ):
+        for contender, times in zip(made, harness.interleave(machine, made, repeats, seed=n), strict=True):
             result = {
                 "name": contender.name,
                 "owner": contender.owner,
@@ -176,45 +118,28 @@ def measure(mode, machine, loaded, options, shape, n):
 
 def main():
     options = arguments()
-    os.sched_setaffinity(0, set(options.cores))
-    machine = Machine(options.build / "bench/libtamis_bench.so", options.cores)
-    loaded = {
-        "tamis": contenders.Tamis.load(options.build / "src/libtamis.so"),
-        "ggml": contenders.Ggml.load(options.peers / "ggml/build/libggml_peer.so"),
-    }
-    described = {**machine.describe(options.peers), "tamis": contenders.Tamis.version(loaded["tamis"])}
-    if described["load_before"] > 0.5:
-        print(
-            f"warning: load {described['load_before']} before the start; others' work spoils these numbers"
-        )
-
+    machine, loaded, described = harness.start(options)
     cases = []
     bandwidth = dict.fromkeys(options.threads, 0.0)
     for mode, lengths in (("decode", options.decode), ("prefill", options.prefill)):
         for shape in SHAPES:
-            # Again before each shape, for the best moment of a machine whose memory others may share.
-            for threads in options.threads:
-                measured = machine.read_bandwidth(threads, passes=2 if options.quick else 8)
-                bandwidth[threads] = max(bandwidth[threads], measured)
+            harness.raise_bandwidth(machine, options, bandwidth)
             for n in lengths:
                 print(f"{mode} {shape} n = {n}", file=sys.stderr, flush=True)
                 cases += measure(mode, machine, loaded, options, shape, n)
     report.add_shares(cases, bandwidth)
 
     run = {
-        "command": "make bench"
-        + (f" BENCH_ARGS='{given}'" if (given := os.environ.get("BENCH_ARGS")) else ""),
+        "command": harness.command("bench"),
         "machine": described,
         "bandwidth": bandwidth,
         "method": report.METHOD.replace("\n", " "),
         "cases": cases,
     }
     run["verdicts"] = report.verdicts(run)
-    for title, text in report.sections(run):
-        print(f"{title}\n{text}\n")
-    print("\n".join([*run["verdicts"], *report.facts(run)]))
-    report.save(run, options.out)
-    print(f"written to {os.path.relpath(options.out)}/dense.md and dense.json")
+    report.publish(
+        run, options.out, "dense", "Dense attention against torch and ggml", report.sections(run)
+    )
 
 
 if __name__ == "__main__":

@@ -81,17 +81,18 @@ def cells(mode, peers, case, result):
     ]
 
 
-def table(rows):
-    """Aligned Markdown: readable as it is on a terminal. The third column is text, the others numbers."""
+def table(rows, text=(2,)):
+    """Aligned Markdown: readable as it is on a terminal. The columns in `text` are words, the others numbers."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
 
     def line(row):
         padded = (
-            c.ljust(w) if i == 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+            c.ljust(w) if i in text else c.rjust(w)
+            for i, (c, w) in enumerate(zip(row, widths, strict=True))
         )
         return "| " + " | ".join(padded) + " |"
 
-    rule = "|" + "|".join(" " + "-" * w + (" " if i == 2 else ":") for i, w in enumerate(widths)) + "|"
+    rule = "|" + "|".join(" " + "-" * w + (" " if i in text else ":") for i, w in enumerate(widths)) + "|"
     return "\n".join([line(rows[0]), rule, *map(line, rows[1:])])
 
 
@@ -129,6 +130,10 @@ def verdicts(run):
 def facts(run):
     machine = run["machine"]
     bandwidth = ", ".join(f"{v / 1e9:.1f} GB/s with {t} thread(s)" for t, v in run["bandwidth"].items())
+    rates = [
+        f"{v['i16'] / 1e9:.0f} G/s of 16-bit integers and {v['f32'] / 1e9:.0f} G/s of f32 with {t} thread(s)"
+        for t, v in run.get("arithmetic", {}).items()
+    ]
     huge = min((case["huge_share"] for case in run["cases"]), default=0)
     return [
         f"Command: `{run['command']}`, {machine['date']}, commit {machine['commit']}",
@@ -136,6 +141,7 @@ def facts(run):
         f"{machine['memory_gib']} GiB memory, Linux {machine['kernel']}, "
         f"load {machine['load_before']} before the run",
         f"Read bandwidth: {bandwidth}",
+        *([f"Multiply-adds: {', '.join(rates)}"] if rates else []),
         f"Huge pages: at least {huge:.0%} of the process's memory while timing",
         f"Versions: tamis {machine['tamis']}, torch {machine['torch']}, ggml {machine['ggml']}, "
         f"numpy {machine['numpy']}, {machine['compiler']}",
@@ -156,14 +162,24 @@ def write(path, text):
     os.replace(new, path)
 
 
-def save(run, folder):
+def save(run, folder, name, title, tables):
+    """`name`.md and `name`.json in `folder`; `tables` are titles with texts."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    parts = ["# Dense attention against torch and ggml", METHOD.replace("\n", " ")]
+    parts = [f"# {title}", run["method"]]
     parts.append("\n".join(f"- {fact}" for fact in facts(run)))
     if run["verdicts"]:
         parts.append("\n".join(f"- {verdict}" for verdict in run["verdicts"]))
-    for title, text in sections(run):
-        parts += [f"## {title}", text]
-    write(folder / "dense.md", "\n\n".join(parts) + "\n")
-    write(folder / "dense.json", json.dumps(run, indent=1) + "\n")
+    for heading, text in tables:
+        parts += [f"## {heading}", text]
+    write(folder / f"{name}.md", "\n\n".join(parts) + "\n")
+    write(folder / f"{name}.json", json.dumps(run, indent=1) + "\n")
+
+
+def publish(run, folder, name, title, tables):
+    """The run on the terminal and in files."""
+    for heading, text in tables:
+        print(f"{heading}\n{text}\n")
+    print("\n".join([*run["verdicts"], *facts(run)]))
+    save(run, folder, name, title, tables)
+    print(f"written to {os.path.relpath(folder)}/{name}.md and {name}.json")

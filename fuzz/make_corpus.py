@@ -271,10 +271,183 @@ def qrels_seeds():
     yield "zero-bytes", bytes(20)
 
 
+def profile_seeds():
+    def heads(*entries):
+        return json.dumps({"model": {"heads": [1]}, "heads": entries}).encode()
+
+    def head(**changes):
+        entry = {"layer": 0, "head": 0, "budget": "topk:8", "k_eps": {"median": 3.5, "all": [[1], None]}}
+        return {key: value for key, value in (entry | changes).items() if value is not None}
+
+    budgets = ("mass:0.05", "bytes:1", "topk:9223372036854775807", "power:1e-300,0.5", "window:256,4")
+    yield "valid", heads(*(head(head=i, budget=budget) for i, budget in enumerate(budgets)))
+    yield "valid-none", heads()
+    yield "valid-byte-order-mark", b"\xef\xbb\xbf" + heads(head())
+    yield "valid-deep", b'{"deep":' + b"[" * 2000 + b"]" * 2000 + b',"heads":[]}'
+    yield "empty", b""
+    yield "array", b"[]"
+    yield "no-heads", b"{}"
+    yield "heads-object", b'{"heads":{}}'
+    yield "heads-twice", b'{"heads":[],"heads":[]}'
+    yield "head-number", heads(7)
+    yield "no-layer", heads(head(layer=None))
+    yield "no-budget", heads(head(budget=None))
+    yield "layer-negative", heads(head(layer=-1))
+    yield "layer-fraction", heads(head(layer=1.5))
+    yield "layer-2-to-63", heads(head(layer=2**63))
+    yield "budget-number", heads(head(budget=8))
+    yield "budget-unknown", heads(head(budget="top:8"))
+    yield "budget-zero", heads(head(budget="topk:0"))
+    yield "budget-nan", heads(head(budget="mass:nan"))
+    yield "budget-three", heads(head(budget="power:1,2,3"))
+    yield "repeated", heads(head(), head())
+    yield "member-twice", b'{"heads":[{"layer":0,"layer":0}]}'
+    yield "number-overflow", b'{"n":1e999,"heads":[]}'
+    yield "zero-byte", heads(head()) + b"\0"
+    yield "trailing", heads(head()) + b"x"
+    yield "truncated", heads(head())[:-9]
+    yield "not-utf8", b'{"\xff":1}'
+
+
+def xxh64(data):
+    """The hash of index files, from its specification: seed 0."""
+    mask = 2**64 - 1
+    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
+                          0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)  # fmt: skip
+
+    def rotate(x, bits):
+        return (x << bits | x >> (64 - bits)) & mask
+
+    def lane(word, state=0):
+        return rotate((state + word * p2) & mask, 31) * p1 & mask
+
+    whole = len(data) // 32 * 32
+    if whole:
+        states = [p1 + p2 & mask, p2, 0, -p1 & mask]
+        for words in struct.iter_unpack("<4Q", data[:whole]):
+            states = [lane(word, state) for word, state in zip(words, states, strict=True)]
+        hashed = sum(rotate(state, bits) for state, bits in zip(states, (1, 7, 12, 18), strict=True)) & mask
+        for state in states:
+            hashed = ((hashed ^ lane(state)) * p1 + p4) & mask
+    else:
+        hashed = p5
+    hashed = (hashed + len(data)) & mask
+    rest = data[whole:]
+    while len(rest) >= 8:
+        hashed = (rotate(hashed ^ lane(struct.unpack_from("<Q", rest)[0]), 27) * p1 + p4) & mask
+        rest = rest[8:]
+    if len(rest) >= 4:
+        hashed = (rotate(hashed ^ struct.unpack_from("<I", rest)[0] * p1 & mask, 23) * p2 + p3) & mask
+        rest = rest[4:]
+    for byte in rest:
+        hashed = rotate(hashed ^ byte * p5 & mask, 11) * p1 & mask
+    for shift, prime in ((33, p2), (29, p3), (32, 1)):
+        hashed = (hashed ^ hashed >> shift) * prime & mask
+    return f"{hashed:016x}"
+
+
+INDEX_METADATA = {
+    "format": "tamis-index", "version": "1", "dtype": "f16", "kv_heads": "1", "head_dim": "3",
+    "value_dim": "2", "sinks": "4", "values": "true", "tokens": "128",
+}  # fmt: skip
+# Four sinks, then keys whose residuals have the norm 100.
+INDEX_NORMS = bytes([255] * 4 + [100] * 124)
+
+
+def lines(record):
+    """A record, filled up to whole cache lines."""
+    return record + bytes(-len(record) % 64)
+
+
+def coarse_record(unit=1.0, sizes=(3.0, 1.0, 0.5, 2.0, 2.0), most=(100, 9, 4), unused=0, centre=0x3C00,
+                  step=0x3C00, norms=INDEX_NORMS, centroid=0x3F80):  # fmt: skip
+    """As src/sieve/layout.h says, for head sizes 3 and 2: what every scan reads."""
+    head = struct.pack("<6f4BI", unit, *sizes, *most, 0, unused)
+    channels = struct.pack("<3H58x3H58x", *[centre] * 3, *[step] * 3)
+    return lines(head + channels + norms + struct.pack("<2H60x", *[centroid] * 2) + bytes(range(256)))
+
+
+def middle_record(norms=bytes([0] * 4 + [9] * 124), low=0xBF80, step=0x3E00):
+    """The rest: low nibbles and value codes of each key, norms, and the range of each value."""
+    values = bytes([50] * 128) + struct.pack("<256H", *[low] * 128, *[step] * 128)
+    return lines(bytes(i * 7 % 256 for i in range(128 * 32)) + norms + values)
+
+
+def index_seeds():
+    """One block of one KV head, whose keys and values are zeros: what fuzz/index_file.cpp holds."""
+
+    def index(metadata=None, coarse=None, middle=None, blocks=1, hashed=128, checksum=None):
+        coarse = coarse_record() if coarse is None else coarse
+        middle = middle_record() if middle is None else middle
+        entries = (
+            INDEX_METADATA | {"kv_hash": xxh64(bytes(hashed * 3 * 2 + hashed * 2 * 2))} | (metadata or {})
+        )
+        entries = {key: value for key, value in sorted(entries.items()) if value is not None}
+        text = "".join(f"{key}={value}\n" for key, value in entries.items())
+        entries["checksum"] = checksum or xxh64(text.encode() + coarse + middle)
+        sizes = [len(record) // blocks if blocks else 64 for record in (coarse, middle)]
+        return safetensors({"coarse": ("U8", [1, blocks, sizes[0]], coarse),
+                            "middle": ("U8", [1, blocks, sizes[1]], middle)}, entries)  # fmt: skip
+
+    plain = middle_record()
+    yield "valid", index()
+    yield (
+        "valid-without-values",
+        index({"values": "false"}, middle=lines(bytes(128 * 16) + plain[4096:4224])),
+    )
+    yield (
+        "valid-all-pinned",
+        index({"sinks": "128"}, coarse_record(norms=b"\xff" * 128, most=(0, 0, 128)),
+              middle_record(bytes(128))),
+    )  # fmt: skip
+    yield "no-version", index({"version": None})
+    yield "other-version", index({"version": "2"})
+    yield "other-format", index({"format": "tamis-trace"})
+    yield "unknown-entry", index({"note": "x"})
+    yield "no-hash", index({"kv_hash": None})
+    yield "wrong-hash", index(hashed=127)
+    yield "wrong-checksum", index(checksum="0123456789abcdef")
+    yield "other-dtype", index({"dtype": "bf16"})
+    yield "no-dtype", index({"dtype": "i8"})
+    yield "two-heads", index({"kv_heads": "2"})
+    yield "heads-2-to-62", index({"kv_heads": str(2**62)})
+    yield "head-size", index({"head_dim": "4"})
+    yield "head-size-huge", index({"head_dim": "1024"})
+    yield "value-size", index({"value_dim": "33"})
+    yield "sinks-129", index({"sinks": "129"})
+    yield "sinks-unmarked", index({"sinks": "5"})
+    yield "values-lost", index({"values": "false"})
+    yield "tokens-100", index({"tokens": "100"})
+    yield "tokens-256", index({"tokens": "256"})
+    yield "tokens-2-to-40", index({"tokens": str(2**40)})
+    yield "two-blocks", index({"tokens": "256"}, coarse_record() * 2, plain * 2, blocks=2)
+    yield "unit-three", index(coarse=coarse_record(unit=3.0))
+    yield "unit-zero", index(coarse=coarse_record(unit=0.0))
+    yield "unit-least", index(coarse=coarse_record(unit=2.0**-101))
+    yield "norm-nan", index(coarse=coarse_record(sizes=(3.0, math.nan, 0.5, 2.0, 2.0)))
+    yield "norm-negative", index(coarse=coarse_record(sizes=(3.0, 1.0, 0.5, 2.0, -2.0)))
+    yield "unit-of-values-zero", index(coarse=coarse_record(sizes=(3.0, 1.0, 0.0, 2.0, 2.0)))
+    yield "unused", index(coarse=coarse_record(unused=1))
+    yield "summary", index(coarse=coarse_record(most=(99, 9, 4)))
+    yield "pinned-unlisted", index(coarse=coarse_record(norms=b"\xff" * 128))
+    yield "centre-infinite", index(coarse=coarse_record(centre=0x7C00))
+    yield "step-zero", index(coarse=coarse_record(step=0))
+    yield "step-negative", index(coarse=coarse_record(step=0xBC00))
+    yield "centroid-nan", index(coarse=coarse_record(centroid=0x7FC0))
+    yield "middle-norm", index(middle=middle_record(norms=b"\xff" * 128))
+    yield "value-infinite", index(middle=middle_record(low=0xFF80))
+    yield "value-step-nan", index(middle=middle_record(step=0x7FC0))
+    yield "huge-numbers", index(coarse=coarse_record(unit=2.0**100, sizes=(3.4e38,) * 5, step=0x7BFF))
+    yield "tiny-numbers", index(coarse=coarse_record(unit=2.0**-100, sizes=(0.0, 0.0, 1e-45, 0.0, 0.0)))
+    yield "one-tensor", safetensors({"coarse": ("U8", [1, 1, 640], None)}, INDEX_METADATA)
+    yield "truncated", index()[:-3]
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "corpus"
     makers = {"safetensors": safetensors_seeds, "trace": trace_seeds, "npy": npy_seeds,
-              "matrix_market": matrix_market_seeds, "qrels": qrels_seeds}  # fmt: skip
+              "matrix_market": matrix_market_seeds, "qrels": qrels_seeds,
+              "profile": profile_seeds, "index_file": index_seeds}  # fmt: skip
     for target, seeds in makers.items():
         shutil.rmtree(folder / target, ignore_errors=True)
         (folder / target).mkdir(parents=True)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <tamis/info.h>
 
+#include "core/hash.h"
 #include "core/parallel.h"
 #include "kernels/kernels.h"
 
@@ -33,7 +34,7 @@ std::string_view parallel_runtime() {
 }
 
 std::vector<std::string> libraries() {
-  return {fmt::format("GMP {}", gmp_version), fmt::format("MPFR {}", mpfr_get_version())};
+  return {fmt::format("GMP {}", gmp_version), fmt::format("MPFR {}", mpfr_get_version()), hash_version()};
 }
 
 }  // namespace tamis

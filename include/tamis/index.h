@@ -61,12 +61,13 @@ class TAMIS_API Index {
   /// Writes the index with a version, a checksum of itself and a hash of the keys and values it was built
   /// from, which `kv` must hold. Reads them once.
   void save(const std::string& path, std::span<const KvPages> kv) const;
-  /// Throws `input`, naming the file, if it is not an index, is damaged, or belongs to other keys and
-  /// values than `kv`.
-  static Index load(const std::string& path, std::span<const KvPages> kv);
+  /// `dtype` is that of the keys and values in `kv`, which are read once. Throws `input`, naming the file,
+  /// if it is not an index, is damaged, or belongs to other keys and values.
+  static Index load(const std::string& path, DType dtype, std::span<const KvPages> kv);
 
   struct Impl;
   [[nodiscard]] const Impl& impl() const { return *impl_; }
+  [[nodiscard]] Impl& impl() { return *impl_; }
 
  private:
   std::unique_ptr<Impl> impl_;

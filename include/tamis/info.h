@@ -26,7 +26,7 @@ TAMIS_API std::string_view target();
 TAMIS_API int hardware_threads();
 /// "openmp" or "threads".
 TAMIS_API std::string_view parallel_runtime();
-/// Libraries linked, with the versions found at run time: "GMP 6.2.1", …
+/// Libraries linked, with the versions found at run time, or compiled in: "GMP 6.2.1", …
 TAMIS_API std::vector<std::string> libraries();
 
 }  // namespace tamis

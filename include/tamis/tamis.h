@@ -62,7 +62,7 @@ TAMIS_API tamis_code tamis_target(const char** name);
 TAMIS_API int tamis_hardware_threads(void);
 /* "openmp" or "threads". */
 TAMIS_API const char* tamis_parallel_runtime(void);
-/* Libraries linked, as "name version". */
+/* Libraries linked or compiled in, as "name version". */
 TAMIS_API size_t tamis_library_count(void);
 TAMIS_API tamis_code tamis_library_at(size_t index, const char** name_and_version);
 
@@ -227,6 +227,157 @@ TAMIS_API tamis_code tamis_kv_get_info(const tamis_kv* kv, tamis_kv_info* out);
 /* Fills one entry per KV head: what tamis_dense reads. `count` must be kv_heads. The entries are valid
  * until the next append, truncate or free. */
 TAMIS_API tamis_code tamis_kv_get_pages(const tamis_kv* kv, tamis_kv_pages* out, size_t count);
+
+/* ---- Budgets: how much sparse attention may read ---- */
+
+typedef int32_t tamis_budget_kind;
+enum {
+  TAMIS_MASS = 0,  /* eps: read until the certified tau is at most eps; dense where that is cheaper */
+  TAMIS_BYTES = 1, /* share: read at most this share of what dense attention reads */
+  TAMIS_TOPK = 2,  /* k: read as many bytes as k exact keys per query */
+  TAMIS_POWER = 3, /* alpha, exponent: topk with k = ceil(alpha * n^exponent) where n keys are seen */
+  TAMIS_WINDOW = 4 /* window, sinks: read the last `window` and the first `sinks` keys, drop the rest */
+};
+
+/* Only the fields of its kind count. */
+typedef struct tamis_budget {
+  tamis_budget_kind kind;
+  int32_t reserved; /* 0 */
+  double eps;       /* above 0, below 1 */
+  double share;     /* above 0, at most 1 */
+  double alpha;     /* above 0 */
+  double exponent;  /* 0 to 1 */
+  int64_t k;        /* at least 1; as many as there are keys, or more, means dense */
+  int64_t window;   /* at least 1 */
+  int64_t sinks;    /* at least 0 */
+} tamis_budget;
+
+/* Reads "mass:0.05", "bytes:0.25", "topk:64", "power:2,0.5" or "window:256,4"; fields of other kinds
+ * become 0. TAMIS_USAGE, saying which forms there are or which number is out of range, otherwise. */
+TAMIS_API tamis_code tamis_budget_parse(const char* text, tamis_budget* out);
+/* Bytes that hold the text of any budget and its zero byte. */
+#define TAMIS_BUDGET_TEXT 64
+/* The text that reads back to the same numbers. `capacity` bytes are at `out`; TAMIS_USAGE if they are
+ * too few. */
+TAMIS_API tamis_code tamis_budget_to_text(const tamis_budget* budget, char* out, size_t capacity);
+
+/* What a profile of a model recommends for its heads. */
+typedef struct tamis_profile tamis_profile;
+
+typedef struct tamis_head_budget {
+  int64_t layer;
+  int64_t head;
+  tamis_budget budget;
+} tamis_head_budget;
+
+/* Reads {"heads": [{"layer": L, "head": H, "budget": "power:2,0.5"}, ...]}; other members are ignored. */
+TAMIS_API tamis_code tamis_profile_read(const char* path, tamis_profile** out);
+TAMIS_API void tamis_profile_free(tamis_profile* profile);
+/* In the order of the file. */
+TAMIS_API tamis_code tamis_profile_budgets(const tamis_profile* profile, const tamis_head_budget** budgets,
+                                           size_t* count);
+
+/* ---- The index: what sparse attention reads in place of most keys and values ---- */
+
+/* Belongs to keys and values that the caller keeps: every call is given their pages again. Whole blocks
+ * of 128 tokens are indexed; attention reads the tokens after them exactly. */
+typedef struct tamis_index tamis_index;
+
+typedef struct tamis_index_shape {
+  size_t size;
+  int64_t kv_heads;  /* at most 2^20 */
+  int64_t head_dim;  /* 1 to 1024 */
+  int64_t value_dim; /* 1 to 1024 */
+  int64_t sinks;     /* the first tokens, always read exactly: 0 to 128; 4 serves most models */
+  tamis_dtype dtype; /* of keys and values: TAMIS_F32, TAMIS_F16 or TAMIS_BF16 */
+  int32_t no_values; /* 1: keep no 4-bit values, for a smaller index; 0: keep them */
+} tamis_index_shape;
+
+typedef struct tamis_index_info {
+  size_t size;
+  int64_t tokens; /* indexed: a multiple of 128 */
+  size_t bytes;   /* of codes, norms and parameters for them */
+  int64_t kv_heads;
+  int64_t head_dim;
+  int64_t value_dim;
+  int64_t sinks;
+  tamis_dtype dtype;
+  int32_t no_values;
+} tamis_index_info;
+
+TAMIS_API tamis_code tamis_index_create(const tamis_index_shape* shape, tamis_index** out);
+TAMIS_API tamis_code tamis_index_copy(const tamis_index* index, tamis_index** out);
+TAMIS_API void tamis_index_free(tamis_index* index);
+/* Indexes the whole blocks that kv holds beyond those already indexed: call it after appending one token
+ * or many. `count` must be the index's kv_heads; all entries have as many tokens. TAMIS_INPUT, leaving
+ * the index as it was, if a key or value is NaN or infinite. Reads each new key and value once. */
+TAMIS_API tamis_code tamis_index_extend(tamis_index* index, const tamis_kv_pages* kv, size_t count,
+                                        tamis_workspace* workspace);
+/* Forgets tokens from `tokens` on; at most 127 tokens before it are indexed again by the next extend.
+ * Needed before other keys take the place of indexed ones. */
+TAMIS_API tamis_code tamis_index_truncate(tamis_index* index, int64_t tokens);
+TAMIS_API tamis_code tamis_index_get_info(const tamis_index* index, tamis_index_info* out);
+/* Writes the index and a hash of the keys and values it was built from, which kv must hold; see
+ * docs/index.md. Written under a temporary name, then renamed. */
+TAMIS_API tamis_code tamis_index_save(const tamis_index* index, const char* path, const tamis_kv_pages* kv,
+                                      size_t count);
+/* dtype is that of the keys and values at the `count` entries of kv. TAMIS_INPUT, naming the file, if it
+ * is not an index, is damaged, or belongs to other keys and values. */
+TAMIS_API tamis_code tamis_index_load(const char* path, tamis_dtype dtype, const tamis_kv_pages* kv,
+                                      size_t count, tamis_index** out);
+
+/* ---- Sparse attention that certifies what it leaves out ---- */
+
+typedef int32_t tamis_grade;
+enum {
+  TAMIS_PROVED = 0 /* the bounds hold: deterministic, rounding included */
+};
+
+/* What the result for one query of one head proves. What was read is counted once per KV head and step:
+ * queries that share a KV head share the reading, and each of their certificates holds the same counts. */
+typedef struct tamis_certificate {
+  double tau;       /* total-variation distance between exact and used weights, at most */
+  double error;     /* 2-norm of the output's error, at most */
+  double lse_error; /* |lse - exact|, at most */
+  tamis_grade grade;
+  int32_t dense;         /* 1: every key and value was read; out and lse are the bits of tamis_dense */
+  int64_t coarse_keys;   /* keys by the finest mesh at which they were read: 4 bits per channel, */
+  int64_t middle_keys;   /* 8 bits per channel, */
+  int64_t exact_keys;    /* as stored; the three add up to the keys seen */
+  int64_t middle_values; /* values read in 4 bits per channel */
+  int64_t exact_values;  /* values read as stored */
+  int64_t coarse_bytes;  /* codes, norms and block parameters included */
+  int64_t middle_bytes;
+  int64_t exact_bytes;
+  int64_t reserved[4]; /* 0 */
+} tamis_certificate;
+
+/* A field that is 0 takes its default. For checks, weights may be a matrix of rows x weights_cols: row r
+ * receives the weight used for each key that it sees, all divided by one number of the row's own. */
+typedef struct tamis_sieve_options {
+  size_t size;
+  int32_t no_ladder;    /* 1: drop the keys that are not read exactly; 0: use what their codes say */
+  int32_t reserved;     /* 0 */
+  int64_t dense_below;  /* queries that see fewer keys are computed densely; 0: 1024; 1: none are */
+  float* weights;       /* NULL: not wanted */
+  int64_t weights_cols; /* at least as many as the most keys seen */
+} tamis_sieve_options;
+
+/* Attention of every query, reading only what the budget of its head needs.
+ *   shape, q, kv, seen, out, lse   as for tamis_dense
+ *   budgets        budget_count entries: 1, for all query heads, or query_heads; heads that share a KV
+ *                  head need one kind
+ *   options        NULL means the defaults
+ *   certificates   rows entries, or NULL
+ * index must have been extended over kv; blocks that it lacks are read exactly. A query that sees no key
+ * gives out = 0, lse = -inf and a certificate of zeros. With more than 16 rows per KV head every query is
+ * computed as by tamis_dense. Same bits for any number of threads, and whatever the workspace did before.
+ * Allocates nothing once the workspace has seen a call as large. */
+TAMIS_API tamis_code tamis_attend(const tamis_index* index, const tamis_shape* shape, const float* q,
+                                  const tamis_kv_pages* kv, const int64_t* seen,
+                                  const tamis_budget* budgets, size_t budget_count,
+                                  const tamis_sieve_options* options, tamis_workspace* workspace,
+                                  float* out, float* lse, tamis_certificate* certificates);
 
 /* ---- Arrays in files ---- */
 

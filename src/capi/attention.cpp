@@ -43,15 +43,16 @@ tamis_shape to_c(const Shape& shape) {
           shape.scale};
 }
 
-void read_pages(const Shape& shape, const tamis_kv_pages* kv, std::vector<KvPages>& heads) {
-  const auto from = required(kv, extent({shape.kv_heads, sizeof(KvPages)}, "kv"), "kv");
-  heads.resize(static_cast<std::size_t>(shape.kv_heads));
+void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
+                std::int64_t first) {
+  const auto from = required(kv, extent({kv_heads, sizeof(KvPages)}, "kv"), "kv");
+  heads.resize(static_cast<std::size_t>(kv_heads));
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const tamis_kv_pages& head = from[h];
     const std::int64_t pages = head.tokens > 0 ? (head.tokens - 1) / page_tokens + 1 : 0;
     const auto check = [&](const void* const* table, const char* which) {
       if (pages > 0 && table == nullptr) fail(Code::usage, "the table kv[{}].{} is null", h, which);
-      for (std::int64_t p = 0; p < pages; ++p)
+      for (std::int64_t p = first / page_tokens; p < pages; ++p)
         if (table[p] == nullptr) fail(Code::usage, "the page kv[{}].{}[{}] is null", h, which, p);
     };
     check(head.k, "k");
@@ -91,7 +92,7 @@ tamis_code tamis_dense(const tamis_shape* shape, const float* q, const tamis_kv_
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
-    read_pages(s, kv, w.heads);
+    read_pages(s.kv_heads, kv, w.heads);
     attend(s, q, w.heads, seen, w.workspace, out, lse);
   });
 }
@@ -115,7 +116,7 @@ tamis_code tamis_reference(const tamis_shape* shape, const float* q, const tamis
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     std::vector<tamis::KvPages> heads;
-    read_pages(s, kv, heads);
+    read_pages(s.kv_heads, kv, heads);
     const auto queries = matrix(q, s.rows(), s.head_dim, "q");
     const auto outputs = matrix(out, s.rows(), s.value_dim, "out");
     const auto sums = required(lse, s.rows(), "lse");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <tamis/attention.h>
+#include <tamis/budget.h>
+#include <tamis/certificate.h>
 
 #include <vector>
 
@@ -10,7 +12,10 @@
 struct tamis_workspace {
   explicit tamis_workspace(int threads) : workspace(threads) {}
   tamis::Workspace workspace;
-  std::vector<tamis::KvPages> heads;  // kept between calls, so that they allocate nothing
+  // Kept between calls, so that they allocate nothing.
+  std::vector<tamis::KvPages> heads;
+  std::vector<tamis::Budget> budgets;
+  std::vector<tamis::Certificate> certificates;
 };
 
 namespace tamis::capi {
@@ -29,8 +34,9 @@ View<T> matrix(T* data, std::int64_t rows, std::int64_t cols, const char* name) 
   return {data, rows, cols};
 }
 
-/// Fills `heads`; throws `usage` for a null table or page.
-void read_pages(const Shape& shape, const tamis_kv_pages* kv, std::vector<KvPages>& heads);
+/// Fills `heads`; throws `usage` for a null table, or for a null page from that of token `first` on.
+void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
+                std::int64_t first = 0);
 
 inline std::span<const std::int64_t> seen_of(const Shape& shape, const int64_t* seen) {
   if (seen == nullptr) return {};

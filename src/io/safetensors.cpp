@@ -7,9 +7,9 @@
 
 #include <tamis/tensor.h>
 #include "core/fail.h"
-#include "io/atomic_file.h"
 #include "io/parsers.h"
 #include "io/safetensors_header.h"
+#include "io/safetensors_writer.h"
 #include "io/text.h"
 
 namespace tamis {
@@ -73,25 +73,23 @@ std::string json_name(const std::string& path, std::string_view name) {
   return json_string(path, name);
 }
 
-void check_tensors(const std::string& path, std::span<const TensorRef> tensors) {
+void check_tensors(const std::string& path, std::span<const TensorInfo> tensors) {
   std::unordered_set<std::string_view> names;
-  for (const TensorRef& tensor : tensors) {
-    const std::string& name = tensor.info.name;
+  for (const TensorInfo& tensor : tensors) {
+    const std::string& name = tensor.name;
     if (name == "__metadata__")
       fail(Code::usage, "{}: a tensor cannot be called '__metadata__'; give it another name", path);
     if (!names.insert(name).second)
       fail(Code::usage, "{}: two tensors to be written are called {}; names must differ", path,
            quote(name));
-    if (tensor.info.shape.size() > most_dimensions)
+    if (tensor.shape.size() > most_dimensions)
       fail(Code::usage, "{}: tensor {} to be written has {} dimensions; it may have at most {}", path,
-           quote(name), tensor.info.shape.size(), most_dimensions);
-    if (tensor.data == nullptr && tensor.info.bytes() > 0)
-      fail(Code::usage, "{}: tensor {} to be written has no data", path, quote(name));
+           quote(name), tensor.shape.size(), most_dimensions);
   }
 }
 
 /// Tensors in the order given. Spaces at the end make the data start at a multiple of 8.
-std::string header_json(const std::string& path, std::span<const TensorRef> tensors,
+std::string header_json(const std::string& path, std::span<const TensorInfo> tensors,
                         const Metadata& metadata) {
   std::string json = "{";
   const auto comma = [&json] {
@@ -106,13 +104,13 @@ std::string header_json(const std::string& path, std::span<const TensorRef> tens
     json += '}';
   }
   std::int64_t begin = 0;
-  for (const TensorRef& tensor : tensors) {
-    const std::int64_t end = begin + tensor.info.bytes();
+  for (const TensorInfo& tensor : tensors) {
+    const std::int64_t end = begin + tensor.bytes();
     comma();
     json += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                        json_name(path, tensor.info.name),
-                        safetensors_dtypes[static_cast<std::size_t>(tensor.info.dtype)],
-                        fmt::join(tensor.info.shape, ","), begin, end);
+                        json_name(path, tensor.name),
+                        safetensors_dtypes[static_cast<std::size_t>(tensor.dtype)],
+                        fmt::join(tensor.shape, ","), begin, end);
     begin = end;
   }
   json += '}';
@@ -123,16 +121,32 @@ std::string header_json(const std::string& path, std::span<const TensorRef> tens
   return json;
 }
 
-}  // namespace
-
-void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
-                       const Metadata& metadata) {
+/// The whole header: its length and its JSON.
+std::string header_text(const std::string& path, std::span<const TensorInfo> tensors,
+                        const Metadata& metadata) {
   check_tensors(path, tensors);
   const std::string json = header_json(path, tensors, metadata);
   const std::uint64_t length = json.size();
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(json);
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + json;
+}
+
+}  // namespace
+
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const TensorInfo> tensors,
+                                     const Metadata& metadata)
+    : header_(header_text(path, tensors, metadata)), file_(path) {
+  file_.write(header_);
+}
+
+void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
+                       const Metadata& metadata) {
+  std::vector<TensorInfo> infos;
+  for (const TensorRef& tensor : tensors) {
+    if (tensor.data == nullptr && tensor.info.bytes() > 0)
+      fail(Code::usage, "{}: tensor {} to be written has no data", path, quote(tensor.info.name));
+    infos.push_back(tensor.info);
+  }
+  SafetensorsWriter file(path, infos, metadata);
   for (const TensorRef& tensor : tensors) {
     file.write({static_cast<const std::byte*>(tensor.data), static_cast<std::size_t>(tensor.info.bytes())});
   }

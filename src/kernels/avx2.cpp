@@ -69,6 +69,11 @@ inline __m128i load_first_halves(const std::uint16_t* p, int n) {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(x));
 }
 
+/// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
+inline V times_power_of_two(V x, V n) {
+  return _mm256_castsi256_ps(
+      _mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+}
 inline V min(V a, V b) { return _mm256_min_ps(a, b); }
 inline V floor_down(V x) { return _mm256_floor_ps(x); }
 inline std::uint32_t less_mask(V a, V b) {
@@ -107,6 +112,11 @@ inline std::int32_t reduce_add_integers(I x) {
   const __m128i s = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
   const __m128i t = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
   return _mm_cvtsi128_si32(_mm_add_epi32(t, _mm_shuffle_epi32(t, 0xB1)));
+}
+inline void reduce4_integers(const I x[4], std::int32_t* out) {
+  const I a = _mm256_hadd_epi32(_mm256_hadd_epi32(x[0], x[1]), _mm256_hadd_epi32(x[2], x[3]));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
 inline I widen_bytes(const std::uint8_t* p) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));

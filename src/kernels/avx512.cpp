@@ -60,6 +60,11 @@ inline void reduce8(const V x[8], float out[8]) {
 inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 
+/// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
+inline V times_power_of_two(V x, V n) {
+  return _mm512_castsi512_ps(
+      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_slli_epi32(_mm512_cvtps_epi32(n), 23)));
+}
 inline V min(V a, V b) { return _mm512_min_ps(a, b); }
 inline V floor_down(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline std::uint32_t less_mask(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -85,6 +90,15 @@ inline V bytes_to_floats(const std::uint8_t* p) {
 }
 inline I add_integers(I a, I b) { return _mm512_add_epi32(a, b); }
 inline std::int32_t reduce_add_integers(I x) { return _mm512_reduce_add_epi32(x); }
+inline __m256i halves_added(I x) {
+  return _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+}
+inline void reduce4_integers(const I x[4], std::int32_t* out) {
+  const __m256i a = _mm256_hadd_epi32(_mm256_hadd_epi32(halves_added(x[0]), halves_added(x[1])),
+                                      _mm256_hadd_epi32(halves_added(x[2]), halves_added(x[3])));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
+}
 inline I widen_bytes(const std::uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }

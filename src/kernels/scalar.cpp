@@ -38,6 +38,7 @@ inline V power_of_two(V n) {
   return y;
 }
 
+inline V times_power_of_two(V x, V n) { return x * power_of_two(n); }
 inline V min(V a, V b) { return b < a ? b : a; }
 inline V floor_down(V x) { return __builtin_floorf(x); }
 inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
@@ -57,6 +58,7 @@ inline void store_bytes(std::uint8_t* p, V x) { *p = static_cast<std::uint8_t>(x
 inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
 inline I add_integers(I a, I b) { return a + b; }
 inline std::int32_t reduce_add_integers(I x) { return x; }
+inline void reduce4_integers(const I x[4], std::int32_t* out) { std::memcpy(out, x, 4 * sizeof(I)); }
 inline I widen_bytes(const std::uint8_t* p) { return p[0] | (p[1] << 16); }
 inline I low_nibbles(I x) { return x & 0x000F'000F; }
 inline I high_nibbles(I x) { return (x >> 4) & 0x000F'000F; }

@@ -76,13 +76,15 @@ struct SieveKernels {
   /// dot(r, i) = Σ_c xi(r, c)·code(listed.key[i], c) for the listed keys of a low plane; rows of 128.
   void (*dot_listed)(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                      int rows, std::int32_t* dot, const Listed& ahead);
-  // In the four kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
+  // In the five kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
   // words of 32 bits.
 
   /// With a = coarse·w and b = middle·w: Σ (a ≤ t ? a : b ≤ ratio·t ? b : 0), added to sum[i] for each of
   /// the four thresholds t[i]. Monotone in t, bit for bit.
   void (*tail_sums)(const float* w, int n, float coarse, float middle, float ratio, const float* t,
                     float* sum);
+  /// Σ (w ≤ t ? w : 0), likewise.
+  void (*sums_below)(const float* w, int n, const float* t, float* sum);
   /// Sets the bits of `mask` where w > t.
   void (*mark_above)(const float* w, int n, float t, std::uint32_t* mask);
   /// Σ w over the bits of `mask` that are clear, or set.
@@ -91,7 +93,8 @@ struct SieveKernels {
   /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
   void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
                         std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);
-  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift) and delta[i] = w[i]·(2^(slope8·e8[i] + shift8) − 1).
+  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift); with y = slope8·e8[i] + shift8 ≤ 1 delta[i] =
+  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1).
   void (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
                  int count, float slope, float step, float shift, float slope8, float shift8);
   /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.

@@ -6,6 +6,20 @@
 namespace tamis {
 namespace {
 
+/// 2^x between 2^-126 and 2^126, relative error 2.8·10⁻⁶ (degree 4, minimax on |f| ≤ ½): for bounds, which
+/// allow for it, of every key.
+TAMIS_INLINE V exp2_short(V x) {
+  const V y = max(set1(-126.0F), min(x, set1(126.0F)));
+  const V n = round_nearest(y);
+  const V f = sub(y, n);
+  V g = set1(0x1.3997d4p-7F);
+  g = fma(g, f, set1(0x1.ca1440p-5F));
+  g = fma(g, f, set1(0x1.ec06dap-3F));
+  g = fma(g, f, set1(0x1.62e0dcp-1F));
+  g = fma(g, f, set1(0x1.ffffe8p-1F));
+  return times_power_of_two(g, n);
+}
+
 TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
 
 // ---- Building ----
@@ -224,7 +238,7 @@ TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std
       const V norm = bytes_to_floats(e + key + n * W);
       for (int r = 0; r < R; ++r) {
         const V logit = fma(to_floats(sum[r][n]), set1(rows[r].step), set1(rows[r].shift));
-        const V w = exp2_capped(fma(norm, set1(rows[r].slope), logit));
+        const V w = exp2_short(fma(norm, set1(rows[r].slope), logit));
         store(weight + r * page_keys + key + n * W, w);
         total[r] = add(total[r], w);
       }
@@ -272,29 +286,43 @@ struct AheadList {
   }
 };
 
+template <int R, int K>
+TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride, std::int64_t d32,
+                           const std::int16_t* xi, std::int32_t* dot) {
+  I sum[R][K];
+  for (int r = 0; r < R; ++r)
+    for (int k = 0; k < K; ++k) sum[r][k] = zero_integers();
+  for (std::int64_t c = 0; c < d32; c += 32)
+    for (int k = 0; k < K; ++k) {
+      const Chunk chunk = unpack_chunk(listed.codes + listed.key[first + k] * stride + c / 2);
+      for (int r = 0; r < R; ++r) sum[r][k] = multiply_chunk(sum[r][k], chunk, xi + r * d32 + c);
+    }
+  for (int r = 0; r < R; ++r) {
+    if constexpr (K == 4) {
+      reduce4_integers(sum[r], dot + r * page_keys + first);
+    } else {
+      dot[r * page_keys + first] = reduce_add_integers(sum[r][0]);
+    }
+  }
+}
+
+/// Four keys at a time, so that their sums over lanes are taken together.
 template <int R>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot, AheadList& ahead) {
-  for (int i = 0; i < listed.count; ++i) {
+  int i = 0;
+  for (; i + 4 <= listed.count; i += 4) {
     ahead.fetch();
-    const std::uint8_t* codes = listed.codes + listed.key[i] * stride;
-    I sum[R];
-    for (int r = 0; r < R; ++r) sum[r] = zero_integers();
-    for (std::int64_t c = 0; c < d32; c += 32) {
-      const Chunk chunk = unpack_chunk(codes + c / 2);
-      for (int r = 0; r < R; ++r) sum[r] = multiply_chunk(sum[r], chunk, xi + r * d32 + c);
-    }
-    for (int r = 0; r < R; ++r) dot[r * page_keys + i] = reduce_add_integers(sum[r]);
+    dot_keys<R, 4>(listed, i, stride, d32, xi, dot);
   }
+  for (; i < listed.count; ++i) dot_keys<R, 1>(listed, i, stride, d32, xi, dot);
 }
 
 void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                 int rows, std::int32_t* dot, const Listed& next) {
-  AheadList ahead(next, stride, d32 / 2, listed.count);
-  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
-    dot_rows<4>(listed, stride, d32, xi, dot, ahead);
-  if (rows == 3) dot_rows<3>(listed, stride, d32, xi, dot, ahead);
-  if (rows == 2) dot_rows<2>(listed, stride, d32, xi, dot, ahead);
+  AheadList ahead(next, stride, d32 / 2, listed.count / 4);
+  for (; rows >= 2; rows -= 2, xi += 2 * d32, dot += 2 * page_keys)
+    dot_rows<2>(listed, stride, d32, xi, dot, ahead);
   if (rows == 1) dot_rows<1>(listed, stride, d32, xi, dot, ahead);
 }
 
@@ -315,9 +343,27 @@ void tail_sums(const float* w, int n, float coarse, float middle, float ratio, c
   for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
 }
 
+void sums_below(const float* w, int n, const float* t, float* sum) {
+  V s[4], limit[4];
+  for (int i = 0; i < 4; ++i) {
+    s[i] = zero();
+    limit[i] = set1(t[i]);
+  }
+  for (int j = 0; j < n; j += W) {
+    const V x = load(w + j);
+    for (int i = 0; i < 4; ++i) s[i] = add(s[i], select_less(limit[i], x, zero(), x));
+  }
+  for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
+}
+
 void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
   const V limit = set1(t);
-  for (int j = 0; j < n; j += W) mask[j / 32] |= less_mask(limit, load(w + j)) << (j % 32);
+  for (int word = 0; 32 * word < n; ++word) {
+    const int end = n - 32 * word < 32 ? n - 32 * word : 32;
+    std::uint32_t bits = 0;
+    for (int i = 0; i < end; i += W) bits |= less_mask(limit, load(w + 32 * word + i)) << i;
+    mask[word] |= bits;
+  }
 }
 
 float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
@@ -371,9 +417,10 @@ void refine(float* w, float* delta, const std::int32_t* dot, const float* e4, co
     const V change =
         fma(load(e4 + i), set1(slope), fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
     const V estimate = mul(load(w + i), exp2_capped(change));
-    const V width = exp2_capped(fma(load(e8 + i), set1(slope8), set1(shift8)));
+    const V y = fma(load(e8 + i), set1(slope8), set1(shift8));
     store(w + i, estimate);
-    store(delta + i, mul(estimate, sub(width, set1(1.0F))));
+    // y + 0.72·y² is above e^y − 1 up to y = 1.
+    store(delta + i, mul(estimate, mul(y, fma(y, set1(0.72F), set1(1.0F)))));
   }
 }
 
@@ -394,9 +441,9 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,    channel_range, encode_keys, weighted_sum, value_range, encode_value,
-          fold,       scan,          dot_listed,  tail_sums,    mark_above,  sum_unmarked,
-          sum_marked, combine_codes, refine,      largest_norm2};
+  return {largest,      channel_range, encode_keys,   weighted_sum, value_range,  encode_value,
+          fold,         scan,          dot_listed,    tail_sums,    sums_below,   mark_above,
+          sum_unmarked, sum_marked,    combine_codes, refine,       largest_norm2};
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ struct Places {
     put(&Step::q, rows * d32);
     put(&Step::q_dense, rows * q_stride);
     put(&Step::pinned_weight, rows * pinned);
+    put(&Step::folded, blocks * rows * d32);
     put(&Step::bound, blocks * rows * block_keys);
     put(&Step::refined, blocks * rows * block_keys);
     put(&Step::delta, blocks * rows * block_keys);
@@ -212,32 +213,30 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
   clock.lap(Stage::prepare);
   each_span([&](Step& step, std::int64_t span, int worker) { scan_span(step, span, scratch(worker)); });
   clock.lap(Stage::scan);
-  for (Step& step : steps) {
-    for (std::int64_t span = 0; span < step.spans && !step.dense; ++span)
+  each_head([&](Step& step, int) {
+    for (std::int64_t span = 0; span < step.spans; ++span)
       if (step.reads[span].failed) step.dense = true;
-    if (step.dense) continue;
-    step.cap = bytes_left(step);
-    start_coarse(step, warm(step));
-  }
-  for (;;) {
-    bool asking = false;
-    for (Step& step : steps)
-      if (!step.dense && !open_coarse(step) && step.counting && step.ladder())
-        finish_coarse(step, warm(step));
-    for (const Step& step : steps) asking = asking || (!step.dense && open_coarse(step));
-    if (!asking) break;
-    each_span([&](Step& step, std::int64_t span, int) {
-      if (open_coarse(step)) ask_coarse(step, span);
+  });
+  for (bool pending = true; pending;) {
+    each_head([&](Step& step, int) {
+      if (step.settled) return;
+      step.cap = bytes_left(step);
+      select_coarse(step, warm(step));
     });
-    for (Step& step : steps)
-      if (!step.dense && open_coarse(step)) answer_coarse(step);
+    clock.lap(Stage::select);
+    each_span([&](Step& step, std::int64_t span, int worker) {
+      if (!step.settled) refine_span(step, span, scratch(worker));
+    });
+    clock.lap(Stage::refine);
+    each_head([&](Step& step, int) {
+      if (step.settled) return;
+      step.settled = select_fine(step);
+      step.strictness /= 4;
+      if (!step.settled && step.strictness < 1e-3) step.dense = true;
+    });
+    pending = false;
+    for (const Step& step : steps) pending = pending || (!step.dense && !step.settled);
   }
-  for (Step& step : steps)
-    if (!step.dense) finish_coarse(step, warm(step));
-  clock.lap(Stage::select);
-  each_span([&](Step& step, std::int64_t span, int worker) { refine_span(step, span, scratch(worker)); });
-  clock.lap(Stage::refine);
-  each_head([&](Step& step, int) { start_fine(step); });
   for (;;) {
     bool asking = false;
     for (const Step& step : steps) asking = asking || (!step.dense && open_fine(step));

@@ -1,4 +1,4 @@
-// A block's steps folded into the queries, once per stage that meets the block.
+// A block's steps folded into the queries: what turns codes into logits.
 #pragma once
 
 #include <array>
@@ -9,9 +9,8 @@ namespace tamis {
 
 struct FoldedBlock {
   std::array<Folded, sieve_rows> row;
-  std::int16_t* xi;  ///< rows × d32, in the scratch
 };
-/// Uses the first (3 + rows/2)·d32 floats of the scratch.
+/// Leaves the integers in step.integers(block). Uses the first 3·d32 floats of the scratch.
 FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch);
 
 /// Additions in a row in a sum over d32 channels on this target, and a few roundings more.

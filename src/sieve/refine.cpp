@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "sieve/fold.h"
 #include "sieve/step.h"
 
 namespace tamis {
@@ -63,13 +62,13 @@ Listed listed_codes(const Step& step, std::int64_t block) {
 }
 
 /// Fetches the codes of the list `ahead` meanwhile.
-void refine_block(Step& step, std::int64_t block, const Listed& ahead, float* scratch) {
+bool refine_block(Step& step, std::int64_t block, const Listed& ahead, float* scratch) {
+  bool sane = true;
   const Layout& layout = *step.layout;
   const SieveKernels& kernels = step.call->kernels.sieve;
   const int count = step.count[block];
-  if (count == 0) return;
-  const FoldedBlock folded = fold_block(step, block, scratch);
-  float* at = scratch + 3 * layout.d32 + step.rows * layout.d32 / 2;
+  if (count == 0) return sane;
+  float* at = scratch;
   auto* dot = reinterpret_cast<std::int32_t*>(at);
   float* coarse_norm = at + step.rows * block_keys;
   float* middle_norm = coarse_norm + block_keys;
@@ -77,8 +76,8 @@ void refine_block(Step& step, std::int64_t block, const Listed& ahead, float* sc
   const auto coarse = step.index->coarse_block(step.head, block);
   const auto middle = step.index->middle_block(step.head, block);
   const std::uint8_t* list = step.list + block * block_keys;
-  kernels.dot_listed(listed_codes(step, block), layout.stride, layout.d32, folded.xi, step.rows, dot,
-                     ahead);
+  kernels.dot_listed(listed_codes(step, block), layout.stride, layout.d32, step.integers(block), step.rows,
+                     dot, ahead);
   for (int i = 0; i < count; ++i) {
     coarse_norm[i] = coarse.norms()[list[i]];
     middle_norm[i] = middle.norms()[list[i]];
@@ -96,16 +95,20 @@ void refine_block(Step& step, std::int64_t block, const Listed& ahead, float* sc
     std::fill(dot + r * block_keys + count, dot + r * block_keys + padded, 0);
     const double width = static_cast<double>(row.slope) * coarse.head().coarse_most + row.error;
     const double error = row.error + unit_roundoff * (60 * root_d * row.norm + 8 * width + 16);
+    // In natural units, where the bound of the uncertainty is a polynomial.
+    const double slope8 = 0.6931472 * static_cast<double>(row.slope) / 16 * (1 + 0x1p-22);
+    const double shift8 = 0.6931472 * error * (1 + 0x1p-22);
     kernels.refine(refined, step.deltas(block, r), dot + r * block_keys, coarse_norm, middle_norm, count,
                    -row.slope, row.step / 16,
                    static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error),
-                   static_cast<float>(static_cast<double>(row.slope) / 16 * (1 + 0x1p-22)),
-                   static_cast<float>(error * (1 + 0x1p-22)));
+                   static_cast<float>(slope8), static_cast<float>(shift8));
+    if (!(slope8 * coarse.head().middle_most + shift8 < 1)) sane = false;
     if (!step.ladder()) {  // what a dropped key may carry is its upper bound
       float* delta = step.deltas(block, r);
       for (int i = 0; i < padded; ++i) delta[i] = (delta[i] + refined[i]) * (1 + 0x1p-22F);
     }
   }
+  return sane;
 }
 
 }  // namespace
@@ -126,7 +129,7 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
       __builtin_prefetch(step.index->middle_block(step.head, block + 1).norms());
       __builtin_prefetch(step.index->middle_block(step.head, block + 1).norms() + 64);
     }
-    refine_block(step, block, ahead, scratch);
+    if (!refine_block(step, block, ahead, scratch)) step.reads[span].failed = true;
     step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
   }
   SpanReads& reads = step.reads[span];

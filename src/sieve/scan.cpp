@@ -19,10 +19,10 @@ std::int64_t step_scratch(const Layout& layout, int rows, std::int64_t o_stride)
 FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch) {
   const Layout& layout = *step.layout;
   FoldedBlock folded;
-  folded.xi = reinterpret_cast<std::int16_t*>(scratch + 3 * layout.d32);
   const auto coarse = step.index->coarse_block(step.head, block);
   step.call->kernels.sieve.fold(step.q, layout.d32, step.rows, coarse.centre(), coarse.step(),
-                                coarse.head().unit, layout.d32, scratch, folded.xi, folded.row.data());
+                                coarse.head().unit, layout.d32, scratch, step.integers(block),
+                                folded.row.data());
   return folded;
 }
 
@@ -49,7 +49,7 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     const double norm = std::sqrt(static_cast<double>(f.norm2)) * (1 + chain * unit_roundoff) + 0x1p-70;
     const double centre = row.query_norm * head.centre_norm;
     const double error =
-        unit_roundoff * ((chain + 8) * centre + 110 * root_d * norm + 4 * std::abs(row.reference) + 8) +
+        unit_roundoff * ((chain + 8) * centre + 110 * root_d * norm + 4 * std::abs(row.reference) + 88) +
         4.02 * d * f.step;
     const double shift = f.base - 7.5 * f.step * f.sum + error - row.reference;
     out.norm = static_cast<float>(norm * (1 + 0x1p-22));
@@ -76,8 +76,9 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     // After refining a key is uncertain by about a sixteenth of the exponent.
     out.rho = step.ladder() ? (powers[static_cast<std::size_t>(2 * r + 1)] - 1.0F) * out.phi : out.phi;
   }
-  step.call->kernels.sieve.scan(coarse.high(), layout.d4, coarse.norms(), folded.xi, layout.d32, step.rows,
-                                scan.data(), step.bounds(block, 0), sums.data(), ahead, ahead_bytes);
+  step.call->kernels.sieve.scan(coarse.high(), layout.d4, coarse.norms(), step.integers(block), layout.d32,
+                                step.rows, scan.data(), step.bounds(block, 0), sums.data(), ahead,
+                                ahead_bytes);
   for (int r = 0; r < step.rows; ++r) {
     float* weights = step.bounds(block, r);
     const std::int64_t seen = step.row[static_cast<std::size_t>(r)].seen - block * block_keys;

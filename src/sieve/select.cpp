@@ -11,18 +11,17 @@ namespace {
 constexpr double value_share = 0.7;
 /// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
 constexpr double planned_share = 1.1;
-/// Points per octave of the thresholds: the finer list is short, so that a fine walk costs little.
-constexpr int coarse_grid = 4;
-constexpr int fine_grid = 16;
+/// Points per octave of the thresholds.
+constexpr int grid = 4;
 /// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
 /// true errors of keys are far below their bounds, those of values are not.
 constexpr double value_worth = 0.11;
 /// Dropping: the share of the tolerance that keys which are not even refined may use up.
 constexpr double unrefined_share = 0.15;
 
-/// Walks look at every stride-th block of a long context, 64 blocks or more. A threshold that nothing is
+/// Walks look at every stride-th block of a long context, 16 blocks or more. A threshold that nothing is
 /// promised of is then settled; the one that keeps a promise goes on from there over all blocks.
-std::int64_t sample_stride(const Step& step) { return std::clamp<std::int64_t>(step.blocks / 64, 1, 8); }
+std::int64_t sample_stride(const Step& step) { return std::clamp<std::int64_t>(step.blocks / 16, 1, 16); }
 
 double share_of_blocks(const Step& step, std::int64_t stride) {
   return static_cast<double>((step.blocks + stride - 1) / stride) / static_cast<double>(step.blocks);
@@ -47,12 +46,6 @@ int ones(const Mask& mask) {
 float residual_share(const Step& step, std::int64_t block) {
   const BlockHead& head = step.index->coarse_block(step.head, block).head();
   return head.radius > 0 ? std::min(1.0F, 254 * head.residual_unit / head.radius) : 0.0F;
-}
-
-std::array<float, 4> points(const Walk& walk) {
-  std::array<float, 4> t;
-  for (int i = 0; i < 4; ++i) t[static_cast<std::size_t>(i)] = threshold(walk.asked(i));
-  return t;
 }
 
 /// A row's share of a decision: weights above `limit` are marked, in place of four thresholds at once.
@@ -161,6 +154,8 @@ Prices::Prices(const Step& step) {
 
 // ---- After the scan ----
 
+namespace {
+
 void start_coarse(Step& step, const float* warm) {
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
@@ -171,9 +166,9 @@ void start_coarse(Step& step, const float* warm) {
     const float before = warm[r];
     const double guess =
         std::isnan(before) ? 0.001 * row.budget.eps : std::exp2(static_cast<double>(before));
-    row.walk.start(coarse_grid, guess * row.expected);
+    row.walk.start(grid, guess * row.expected);
   }
-  step.walk.start(coarse_grid, std::isnan(warm[0]) ? 1e-5 : std::exp2(static_cast<double>(warm[0])));
+  step.walk.start(grid, std::isnan(warm[0]) ? 1e-5 : std::exp2(static_cast<double>(warm[0])));
   step.counting = by_keys(step);
 }
 
@@ -200,7 +195,7 @@ void ask_coarse(Step& step, std::int64_t span) {
       for (int r = 0; r < step.rows; ++r) {
         if (row_of(step, r).walk.done()) continue;
         const BlockRow& row = step.at(block, r);
-        const auto t = points(row_of(step, r).walk);
+        const auto& t = row_of(step, r).walk.asked();
         const bool ladder = step.ladder();
         step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, row.psi,
                                            ladder ? row.rho : 0.0F,
@@ -210,7 +205,7 @@ void ask_coarse(Step& step, std::int64_t span) {
     } else if (step.counting) {
       for (int r = 0; r < step.rows; ++r) {
         if (row_of(step, r).walk.done()) continue;
-        const auto t = points(row_of(step, r).walk);
+        const auto& t = row_of(step, r).walk.asked();
         for (std::size_t i = 0; i < 4; ++i)
           step.sums(span, r).asked[i] += static_cast<float>(
               keys_above(step, step.bounds(block, r), block_keys, static_cast<double>(t[i])));
@@ -218,7 +213,7 @@ void ask_coarse(Step& step, std::int64_t span) {
     } else {
       for (std::size_t i = 0; i < 4; ++i)
         reads.asked[i] +=
-            std::llround(coarse_bytes(step, price, block, step.walk.asked(static_cast<int>(i))));
+            std::llround(coarse_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
     }
   }
 }
@@ -245,6 +240,7 @@ void answer_coarse(Step& step) {
   }
 }
 
+/// Ends a walk: thresholds, or the next walk of budgets that count keys first and bytes then.
 void finish_coarse(Step& step, float* warm) {
   const Prices price(step);
   const auto remember = [&](int r, double t) {
@@ -277,14 +273,34 @@ void finish_coarse(Step& step, float* warm) {
   warm[0] = static_cast<float>(std::log2(theta));
 }
 
+void ask_all(Step& step, void (*ask)(Step&, std::int64_t)) {
+  for (std::int64_t span = 0; span < step.spans; ++span) ask(step, span);
+}
+
+}  // namespace
+
+void select_coarse(Step& step, float* warm) {
+  start_coarse(step, warm);
+  for (bool counted = step.counting;; counted = false) {
+    while (open_coarse(step)) {
+      ask_all(step, ask_coarse);
+      answer_coarse(step);
+    }
+    finish_coarse(step, warm);
+    if (!counted || step.counting) return;  // keys were counted, and the ladder now spends their bytes
+  }
+}
+
 // ---- After refining ----
+
+namespace {
 
 void start_fine(Step& step) {
   const Prices price(step);
   std::int64_t spent = 0;
   for (std::int64_t span = 0; span < step.spans; ++span) spent += step.reads[span].middle_keys;
   step.cap -= std::llround(static_cast<double>(spent) * price.middle_key);
-  step.walk.start(fine_grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
+  step.walk.start(grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
   step.counting = by_keys(step) && !step.ladder();
   step.stride = sample_stride(step);
   for (int r = 0; r < step.rows; ++r) {
@@ -299,8 +315,8 @@ void start_fine(Step& step) {
     row.limit = eps * used - spread;
     const double value_limit = value_share * row.budget.eps * used;
     row.value_limit = std::max(value_limit - tail, value_limit / 4);
-    row.walk.start(fine_grid, row.coarse * price.exact_key / price.middle_key);
-    row.value_walk.start(fine_grid, row.coarse);
+    row.walk.start(grid, row.coarse * price.exact_key / price.middle_key);
+    row.value_walk.start(grid, row.coarse);
   }
 }
 
@@ -315,9 +331,9 @@ bool open_walks(const Step& step) {
   }
 }
 
-bool open_fine(const Step& step) {
-  return kind_of(step) != Kind::window && (step.stride > 1 || open_walks(step));
-}
+}  // namespace
+
+bool open_fine(const Step& step) { return open_walks(step); }
 
 void ask_fine(Step& step, std::int64_t span) {
   const Prices price(step);
@@ -333,14 +349,14 @@ void ask_fine(Step& step, std::int64_t span) {
       SpanRow& sums = step.sums(span, r);
       if (kind_of(step) == Kind::mass) {
         if (!row.walk.done())
-          step.call->kernels.sieve.tail_sums(step.deltas(block, r), n, 1.0F, 0.0F, 1.0F,
-                                             points(row.walk).data(), sums.asked.data());
+          step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
+                                              sums.asked.data());
         if (step.ladder() && !row.value_walk.done())
           step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F,
                                              step.layout->values ? residual_share(step, block) : 0.0F,
-                                             ratio, points(row.value_walk).data(), sums.asked_value.data());
+                                             ratio, row.value_walk.asked().data(), sums.asked_value.data());
       } else if (step.counting && !row.walk.done()) {
-        const auto t = points(row.walk);
+        const auto& t = row.walk.asked();
         for (std::size_t i = 0; i < 4; ++i)
           sums.asked[i] +=
               static_cast<float>(keys_above(step, step.deltas(block, r), n, static_cast<double>(t[i])));
@@ -349,7 +365,7 @@ void ask_fine(Step& step, std::int64_t span) {
     if (kind_of(step) != Kind::mass && !step.counting)
       for (std::size_t i = 0; i < 4; ++i)
         reads.asked[i] +=
-            std::llround(fine_bytes(step, price, block, step.walk.asked(static_cast<int>(i))));
+            std::llround(fine_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
   }
 }
 
@@ -375,10 +391,22 @@ void answer_fine(Step& step) {
         });
     }
   }
-  if (step.stride == 1 || open_walks(step)) return;
+}
+
+bool select_fine(Step& step) {
+  start_fine(step);
+  if (kind_of(step) == Kind::mass)
+    for (int r = 0; r < step.rows; ++r)
+      if (row_of(step, r).seen > 0 && !(row_of(step, r).limit > 0)) return false;
+  while (open_walks(step)) {
+    ask_all(step, ask_fine);
+    answer_fine(step);
+  }
+  if (step.stride == 1) return true;
   step.stride = 1;
   step.walk.restart();
   for (int r = 0; r < step.rows; ++r) row_of(step, r).walk.restart();
+  return true;
 }
 
 void mark_fine(Step& step, std::int64_t span) {

@@ -13,22 +13,14 @@ struct Prices {
   double middle_key, exact_key, middle_value, exact_value;
 };
 
-/// What a budget of mass would read of the sampled blocks, scaled up to all. Also where its thresholds lie.
-struct Forecast {
-  double middle_keys, exact_keys, middle_values, exact_values;
-};
-/// Only for budgets of mass, after `sample` and `pin`. Sets every row's walk to start near the answer.
-Forecast forecast(Step& step);
+/// Which keys to refine: sets every row's `coarse`. Looks at a sample of blocks. `warm` holds a number per
+/// row from one step to the next, NaN at first; it makes the walk shorter and changes nothing else.
+void select_coarse(Step& step, float* warm);
 
-/// `warm`: rows numbers kept from one step to the next, NaN at first.
-void start_coarse(Step& step, const float* warm);
-/// Whether a stage still has questions. Asking is per span and may run in parallel.
-bool open_coarse(const Step& step);
-void ask_coarse(Step& step, std::int64_t span);
-void answer_coarse(Step& step);
-void finish_coarse(Step& step, float* warm);
-
-void start_fine(Step& step);
+/// Which keys to read exactly and which values to read, first by a sample of blocks … False if what was not
+/// refined exceeds a budget of mass already: refine more, planning with less.
+bool select_fine(Step& step);
+/// … then, while there are open questions, by all of them. Asking is per span and may run in parallel.
 bool open_fine(const Step& step);
 void ask_fine(Step& step, std::int64_t span);
 void answer_fine(Step& step);

@@ -99,6 +99,7 @@ struct Step {
   bool dense;           ///< give up: compute densely
   bool counting;        ///< budgets of bytes: the rows share one walk; topk: still counting keys
   std::int64_t stride;  ///< of the blocks that a walk looks at
+  bool settled;         ///< the coarse thresholds leave the fine ones room to meet the budget
   double strictness;    ///< share of a mass budget that the coarse stage plans with
   double pinned_norm;   ///< ‖v‖₂ of pinned keys, at least
   std::int64_t cap;     ///< bytes that may be read
@@ -106,6 +107,7 @@ struct Step {
   float* pinned_weight;  ///< rows × pinned
   float* q;              ///< rows × d32, scaled
   float* q_dense;        ///< the same where the dense kernels want it, rows × q_stride
+  std::int16_t* folded;  ///< blocks × rows × d32: the queries in the steps of each block
   float* bound;          ///< blocks × rows × 128
   float* refined;        ///< the same, for listed keys, in the order of the list
   float* delta;          ///< uncertainty of `refined`
@@ -123,6 +125,9 @@ struct Step {
     return options->ladder && row[0].budget.kind != Budget::Kind::window;
   }
   [[nodiscard]] BlockRow& at(std::int64_t block, int r) const { return block_row[block * rows + r]; }
+  [[nodiscard]] std::int16_t* integers(std::int64_t block) const {
+    return folded + block * rows * layout->d32;
+  }
   [[nodiscard]] float* bounds(std::int64_t block, int r) const {
     return bound + (block * rows + r) * block_keys;
   }

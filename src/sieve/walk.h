@@ -34,18 +34,13 @@ class Walk {
     above_ = grid_.last() + 1;
     const int from = std::clamp(grid_.near(near), grid_.first() + fineness, grid_.last() - fineness);
     const int stride = std::max(1, fineness / 4);
-    ask_ = {from - stride, from, from + stride, from + 2 * stride};
+    ask({from - stride, from, from + stride, grid_.last()});
   }
-  /// Asks again, closely around where it ended: for a question of which a part was looked at before.
-  void restart() {
-    const int from = std::clamp(below_, grid_.first() + 1, grid_.last() - 2);
-    below_ = grid_.first() - 1;
-    above_ = grid_.last() + 1;
-    ask_ = {from - 1, from, from + 1, from + 2};
-  }
+  /// After a walk over a sample: asks about all, from the point found on.
+  void restart() { start(grid_.fineness, grid_.point(below_)); }
   [[nodiscard]] bool done() const { return above_ - below_ <= 1; }
-  /// The threshold at point i of the ask.
-  [[nodiscard]] double asked(int i) const { return grid_.point(ask_[static_cast<std::size_t>(i)]); }
+  /// The thresholds asked about.
+  [[nodiscard]] const std::array<float, 4>& asked() const { return thresholds_; }
   /// The last yes, 0 if there was none.
   [[nodiscard]] double last_yes() const { return below_ < grid_.first() ? 0.0 : grid_.point(below_); }
   /// The first no.
@@ -61,23 +56,37 @@ class Walk {
         above_ = std::min(above_, at);
       }
     }
-    if (done()) return;
-    const int gap = above_ - below_;
-    for (int i = 0; i < 4; ++i) {
-      constexpr std::array<int, 4> reach{1, 5, 20, 80};
-      const int far = reach[static_cast<std::size_t>(i)];
-      const int at = above_ > grid_.last()    ? below_ + far
-                     : below_ < grid_.first() ? above_ - far
-                                              : below_ + gap * (i + 1) / 5;
-      ask_[static_cast<std::size_t>(i)] = std::clamp(at, below_ + 1, above_ - 1);
-    }
+    if (!done()) ask(next_points());
   }
 
  private:
+  /// A guess that was too high or too low is left in ever larger steps; a gap with two ends is divided.
+  [[nodiscard]] std::array<int, 4> next_points() const {
+    constexpr std::array<int, 4> reach{4, 16, 64, 256};
+    const int gap = above_ - below_;
+    std::array<int, 4> points;
+    for (int i = 0; i < 4; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      int at = below_ + gap * (i + 1) / 5;
+      if (below_ < grid_.first()) {
+        at = i == 3 ? grid_.first() : above_ - reach[k];
+      } else if (above_ >= grid_.last()) {
+        at = below_ + reach[k];
+      }
+      points[k] = std::clamp(at, below_ + 1, above_ - 1);
+    }
+    return points;
+  }
+  void ask(const std::array<int, 4>& points) {
+    ask_ = points;
+    for (std::size_t i = 0; i < 4; ++i) thresholds_[i] = static_cast<float>(grid_.point(points[i]));
+  }
+
   Grid grid_{1};
   int below_ = 0;
   int above_ = 0;  // done until started
   std::array<int, 4> ask_{};
+  std::array<float, 4> thresholds_{};
 };
 
 }  // namespace tamis

@@ -107,6 +107,9 @@ inline m512i from_halves(__m256i low, __m256i high) {
   const __m256i both[2] = {low, high};
   return read<m512i>(both);
 }
+inline __m256i integer_half_of(m512i x, int which) {
+  return read<__m256i>(reinterpret_cast<const char*>(&x) + 32 * which);
+}
 inline std::int32_t sum_of(m512i x) {
   std::int32_t sum = 0;
   for (int i = 0; i < lanes; ++i) sum += x[i];
@@ -153,6 +156,8 @@ inline std::int32_t sum_of(m512i x) {
 #define _mm512_madd_epi16(a, b) tamis::emulated::madd(_mm512_setzero_si512(), a, b)
 #define _mm512_dpwssd_epi32(sum, a, b) tamis::emulated::madd(sum, a, b)
 #define _mm512_reduce_add_epi32(x) tamis::emulated::sum_of(x)
+#define _mm512_castsi512_si256(x) tamis::emulated::integer_half_of(x, 0)
+#define _mm512_extracti64x4_epi64(x, which) tamis::emulated::integer_half_of(x, which)
 #define _mm512_castsi256_si512(x) (x)
 #define _mm512_inserti64x4(low, high, at) tamis::emulated::from_halves(low, high)
 #define _mm512_cvtps_epi32(x) \
@@ -164,6 +169,7 @@ inline std::int32_t sum_of(m512i x) {
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) << (n)); })
 #define _mm512_castsi512_ps(x) tamis::emulated::cast<tamis::emulated::m512>(x)
+#define _mm512_castps_si512(x) tamis::emulated::cast<tamis::emulated::m512i>(x)
 #define _mm512_castps512_ps256(x) tamis::emulated::half_of(x, 0)
 #define _mm512_extractf32x8_ps(x, which) tamis::emulated::half_of(x, which)
 #define _mm512_reduce_add_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a + b; })

@@ -1,0 +1,33 @@
+// A fingerprint of bytes that come in pieces: XXH64 (xxHash), seed 0. It tells damage and mix-ups, not
+// forgery. About as fast as memory is read.
+#pragma once
+
+#define XXH_INLINE_ALL  // compiled in: nobody who links tamis needs the library
+#include <xxhash.h>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tamis {
+
+class Hash {
+ public:
+  Hash() { XXH64_reset(&state_, 0); }
+  void add(std::span<const std::byte> bytes) { XXH64_update(&state_, bytes.data(), bytes.size()); }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  /// Of all bytes so far: 16 hexadecimal digits, the most significant first.
+  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", XXH64_digest(&state_)); }
+
+ private:
+  XXH64_state_t state_;
+};
+
+inline std::string hash_version() {
+  return fmt::format("xxHash {}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE);
+}
+
+}  // namespace tamis
