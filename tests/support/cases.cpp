@@ -13,30 +13,6 @@
 namespace tamis::testing {
 namespace {
 
-const char* kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::normal:
-      return "normal";
-    case Kind::huge_logits:
-      return "huge_logits";
-    case Kind::denormals:
-      return "denormals";
-    case Kind::ties:
-      return "ties";
-    case Kind::one_hot:
-      return "one_hot";
-    case Kind::outliers:
-      return "outliers";
-    case Kind::zero_queries:
-      return "zero_queries";
-  }
-  return "?";
-}
-
-float stored(DType dtype, float x) {
-  return dtype == DType::f16 ? to_float(to_f16(x)) : dtype == DType::bf16 ? to_float(to_bf16(x)) : x;
-}
-
 void put(DType dtype, std::byte* at, float x) {
   if (dtype == DType::f32) {
     std::memcpy(at, &x, 4);
@@ -57,10 +33,12 @@ Case make(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::
 }  // namespace
 
 std::string name(const Case& c) {
-  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}{}", name_of(c.shape.dtype), c.shape.query_heads,
-                     c.shape.queries, c.shape.kv_heads, c.shape.head_dim, c.shape.value_dim, c.tokens,
-                     kind_name(c.kind), c.causal ? "_causal" : "", c.masked ? "_masked" : "",
-                     c.padded_rows ? "_padded" : "", c.ragged ? "_ragged" : "");
+  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}{}{}{}", name_of(c.shape.dtype),
+                     c.shape.query_heads, c.shape.queries, c.shape.kv_heads, c.shape.head_dim,
+                     c.shape.value_dim, c.tokens, name_of(c.kind), c.causal ? "_causal" : "",
+                     c.masked ? "_masked" : "", c.padded_rows ? "_padded" : "", c.ragged ? "_ragged" : "",
+                     c.hidden == 0 ? "" : fmt::format("_hidden{}", c.hidden),
+                     c.seed == 0 ? "" : fmt::format("_seed{}", c.seed));
 }
 
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << name(c); }
@@ -112,6 +90,12 @@ std::vector<Case> attention_cases() {
         c.masked = true;
         cases.push_back(c);
       }
+    for (const Kind kind : all_kinds().subspan(static_cast<std::size_t>(Kind::peaked))) {
+      Case c = make(2, 3, 2, 64, 48, 400, dtype);
+      c.kind = kind;
+      c.causal = true;
+      cases.push_back(c);
+    }
     Case square = make(1, 2, 300, 16, 16, 300, dtype);  // a whole causal text
     square.causal = true;
     cases.push_back(square);
@@ -127,36 +111,9 @@ std::vector<Case> attention_cases() {
 
 Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
   std::mt19937_64 random(std::hash<std::string>{}(name(c)));
-  std::normal_distribution<float> normal;
+  numbers_ = draw(c.kind, shape_, tokens_, random);
   const DType dtype = shape_.dtype;
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
-
-  q_.resize(size(shape_.rows() * shape_.head_dim));
-  for (float& x : q_) x = c.kind == Kind::zero_queries ? 0.0F : normal(random);
-  k_.resize(size(shape_.kv_heads * tokens_ * shape_.head_dim));
-  v_.resize(size(shape_.kv_heads * tokens_ * shape_.value_dim));
-  for (float& x : k_) x = normal(random);
-  for (float& x : v_) x = normal(random);
-
-  const float tiny = dtype == DType::f16 ? 0x1p-16F : 0x1p-128F;
-  if (c.kind == Kind::denormals) {
-    for (float& x : q_) x *= dtype == DType::f16 ? 0x1p16F : 0x1p124F;
-    shape_.scale = dtype == DType::f16 ? 0.125F : 2.0F;
-  }
-  for (std::size_t i = 0; i < k_.size(); ++i) {
-    const std::size_t channel = i % size(shape_.head_dim);
-    const std::size_t token = i / size(shape_.head_dim) % size(tokens_);
-    if (c.kind == Kind::denormals) k_[i] *= tiny;
-    if (c.kind == Kind::ties) k_[i] = 0.25F * static_cast<float>(channel % 5);
-    if (c.kind == Kind::outliers)
-      k_[i] *= (channel % 16 == 3 ? 100.0F : 1.0F) * (token == 0 ? 50.0F : 1.0F);
-    if (c.kind == Kind::one_hot && token == size(tokens_) / 2) k_[i] = 100.0F * q_[channel];
-  }
-  if (c.kind == Kind::denormals)
-    for (float& x : v_) x *= tiny;
-  if (c.kind == Kind::huge_logits) shape_.scale = 3000.0F / std::sqrt(static_cast<float>(shape_.head_dim));
-  for (float& x : k_) x = stored(dtype, x);
-  for (float& x : v_) x = stored(dtype, x);
 
   // Pages of their own, exactly as long as their tokens, so that a sanitizer sees any read beyond.
   const std::int64_t pages = (tokens_ + page_tokens - 1) / page_tokens;
@@ -177,17 +134,22 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
   const std::int64_t k_stride = shape_.head_dim + (c.padded_rows ? 3 : 0);
   const std::int64_t v_stride = shape_.value_dim + (c.padded_rows ? 5 : 0);
   for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
-    add_pages(2 * h * pages, k_, h, shape_.head_dim, k_stride);
-    add_pages((2 * h + 1) * pages, v_, h, shape_.value_dim, v_stride);
+    add_pages(2 * h * pages, numbers_.k, h, shape_.head_dim, k_stride);
+    add_pages((2 * h + 1) * pages, numbers_.v, h, shape_.value_dim, v_stride);
     const void* const* first = table_.data() + 2 * h * pages;
     const std::int64_t fewer = c.ragged ? 300 * h : 0;
     heads_.push_back({first, first + pages, tokens_ - fewer, k_stride, v_stride});
   }
   for (std::int64_t i = 0; i < shape_.queries; ++i) {
-    if (c.causal) seen_.push_back(std::max<std::int64_t>(0, tokens_ - shape_.queries + i + 1));
-    if (c.masked)
+    const std::int64_t visible = tokens_ - c.hidden;
+    if (c.causal) {
+      seen_.push_back(std::max<std::int64_t>(0, visible - shape_.queries + i + 1));
+    } else if (c.masked) {
       seen_.push_back(
-          i == 0 ? 0 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(tokens_ + 1)));
+          i == 0 ? 0 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(visible + 1)));
+    } else if (c.hidden > 0) {
+      seen_.push_back(visible);
+    }
   }
 }
 
@@ -219,8 +181,8 @@ Rounding Problem::bound(std::int64_t row) const {
   // The norms and the reference are f64: 1e-12 covers their own rounding many times over.
   constexpr double up = 1 + 1e-12;
   return attention_rounding(shape_, keys, std::sqrt(squares) * up,
-                            largest_norm(k_, shape_.head_dim, head, keys) * up,
-                            largest_norm(v_, shape_.value_dim, head, keys) * up);
+                            largest_norm(numbers_.k, shape_.head_dim, head, keys) * up,
+                            largest_norm(numbers_.v, shape_.value_dim, head, keys) * up);
 }
 
 Answer reference_answer(const Problem& problem) {

@@ -10,18 +10,9 @@
 
 #include <tamis/attention.h>
 
-namespace tamis::testing {
+#include "support/kinds.h"
 
-/// How the numbers of a case are drawn.
-enum class Kind {
-  normal,       ///< N(0, 1)
-  huge_logits,  ///< logits of ±10⁴
-  denormals,  ///< keys and values in the denormal range of the dtype, queries so large that logits are not
-  ties,       ///< all keys equal
-  one_hot,    ///< one key far above the rest
-  outliers,   ///< some channels 100 times larger, a first key of huge norm
-  zero_queries,  ///< q = 0: uniform weights
-};
+namespace tamis::testing {
 
 struct Case {
   Shape shape;
@@ -31,6 +22,8 @@ struct Case {
   bool masked = false;       ///< seen counts are drawn, the first being 0
   bool padded_rows = false;  ///< rows of a page lie further apart than their length
   bool ragged = false;       ///< each KV head has 300 tokens fewer than the one before
+  std::int64_t hidden = 0;   ///< tokens at the end that no query sees
+  std::uint64_t seed = 0;    ///< other numbers for the same case
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c);
@@ -45,7 +38,7 @@ class Problem {
   explicit Problem(const Case& c);
 
   const Shape& shape() const { return shape_; }
-  View<const float> q() const { return {q_.data(), shape_.rows(), shape_.head_dim}; }
+  View<const float> q() const { return {numbers_.q.data(), shape_.rows(), shape_.head_dim}; }
   std::span<const KvPages> kv() const { return heads_; }
   std::span<const std::int64_t> seen() const { return seen_; }
   std::int64_t seen_by(std::int64_t row) const;
@@ -58,9 +51,7 @@ class Problem {
 
   Shape shape_;
   std::int64_t tokens_;
-  std::vector<float> q_;
-  std::vector<float> k_;  // as stored, per head and token
-  std::vector<float> v_;
+  Numbers numbers_;
   std::vector<std::unique_ptr<std::byte[]>> pages_;
   std::vector<const void*> table_;
   std::vector<KvPages> heads_;

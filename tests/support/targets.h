@@ -1,8 +1,6 @@
 // Running a check on every SIMD target: really, emulated where the CPU lacks it, or reported as not run.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 
 #include "kernels/kernels.h"

@@ -1,0 +1,36 @@
+// The long checks of `make campaign`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tamis::testing {
+
+struct CampaignOptions {
+  std::int64_t records = 10'000'000;
+  std::uint64_t seed = 1;
+  int threads = 0;                  ///< 0: all cores
+  std::string out;                  ///< Markdown, if not empty
+  std::vector<std::string> traces;  ///< all their rows are tried too
+  std::string command;              ///< as it was given, for the report
+};
+
+/// How near one search came to a violation.
+struct ClimbLine {
+  std::string budget;
+  std::string claim;  ///< tau, error or lse
+  std::string where;
+  double ratio = 0;  ///< true / certified, in odds for tau
+  std::int64_t steps = 0;
+  std::int64_t violations = 0;
+};
+/// Searches for violations, `steps` from each of 360 starts; sorted by budget and claim, nearest first.
+std::vector<ClimbLine> climb(const CampaignOptions& options, std::int64_t steps);
+
+/// Every float through exp2 of every target. True if the bound holds.
+bool check_exp2();
+/// Certificates of sparse attention against the oracle. True if none is violated.
+bool check_certificates(const CampaignOptions& options);
+
+}  // namespace tamis::testing

@@ -1,0 +1,43 @@
+// Checks what the certificates of one sparse call claim, against the oracle and against dense attention.
+// Reads the claims from the public headers alone. O(rows·(keys + d_v)) per call.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "support/oracle.h"
+#include "support/sieve.h"
+#include "support/spread.h"
+
+namespace tamis::testing {
+
+struct Report {
+  std::int64_t records = 0;     ///< certificates checked
+  std::int64_t dense = 0;       ///< of which say that dense attention was computed
+  std::int64_t violations = 0;  ///< records that break a claim, and calls that do as a whole
+  std::map<std::string, std::string> examples;  ///< by claim, its first violation in a sentence
+  std::int64_t blind = 0;  ///< records whose certificate is below the oracle's own uncertainty
+  std::int64_t empty = 0;  ///< sparse records that certify nothing: tau ≥ 1
+  // certified / true of sparse records, where the truth exceeds the oracle's uncertainty.
+  Spread tau;
+  Spread error;
+
+  void add(const Report& other);
+};
+/// The examples of a report, one after the other.
+std::string text(const std::map<std::string, std::string>& examples);
+
+/// `dense` is what dense attention gives for the same call, null if it refuses it.
+Report check_certificates(const Oracle& oracle, const SieveCall& call, const SieveResult& result,
+                          const DenseResult* dense);
+
+/// Runs the call on the target in force and checks it. Where dense attention works, sparse attention must
+/// too.
+Report check_call(const Oracle& oracle, const SieveCall& call, const DenseResult* dense,
+                  Workspace& workspace);
+/// The same for every budget, with the ladder on and off; call.budgets is not used.
+Report check_budgets(const Oracle& oracle, const SieveCall& call, std::span<const Budget> budgets,
+                     Workspace& workspace);
+
+}  // namespace tamis::testing
