@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Dense attention on the shipped trace, checked against the f64 reference, and a page about it.
+# Dense and sparse attention on the shipped trace, checked against the f64 reference, and a page about it.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
-# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about ten seconds.
+# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about twenty seconds.
 set -euo pipefail
 if [[ $# -ne 3 ]]; then
   echo "usage: tools/demo.sh PROGRAM PYTHON FOLDER" >&2
@@ -17,6 +17,17 @@ program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
 [[ $python == */* ]] && python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
 cd "$root"
 
-"$program" attend "$trace" --dense --check --out "$folder/dense.safetensors" --json > "$folder/dense.json"
-"$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" --page "$folder/index.html"
+# Threads that spin would wait for the time slices of whatever else runs here.
+export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+attend() {
+  "$program" attend "$trace" "${@:2}" --check --out "$folder/$1.safetensors" --json > "$folder/$1.json"
+}
+attend dense --dense
+sparse=()
+for eps in 0.05 0.01; do
+  attend "mass-$eps" --budget "mass:$eps"
+  sparse+=(--sparse "$folder/mass-$eps.safetensors" "$folder/mass-$eps.json")
+done
+"$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" "${sparse[@]}" \
+  --page "$folder/index.html"
 echo "$folder/index.html"

@@ -1,22 +1,29 @@
 // What `tamis attend` prints, and the file it writes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <tamis/trace.h>
 
-#include "attend/layer.h"
+#include "attend/result.h"
 
 namespace tamis::cli {
 
+/// How the reading was limited.
+struct Reading {
+  std::string budget;  ///< as it was given
+  std::string label;   ///< as it is written to files: without folders
+  bool ladder = true;
+};
+
 struct AttendReport {
+  std::optional<Reading> reading;  ///< none: --dense
   bool checked = false;
   int threads = 1;
   std::string backend;
   std::vector<LayerResult> layers;
-
-  [[nodiscard]] std::int64_t violations() const;
 };
 
 std::string json_text(const Trace& trace, const AttendReport& report);

@@ -28,6 +28,8 @@ class Scratch {
   std::int64_t size_ = 0;
 };
 
+struct Stages;
+
 struct Workspace::Impl {
   int threads;
   Scratch queries;              ///< scaled queries, padded
@@ -35,6 +37,7 @@ struct Workspace::Impl {
   Scratch partial;              ///< softmax states of the parts that items of a call produce
   Scratch sieve;                ///< weights, lists and sums of the heads that sparse attention works on
   std::vector<float> warm;      ///< where its search for thresholds ended last, per KV head and row
+  Stages* stages = nullptr;     ///< where sparse attention counts its time, if anywhere
   std::vector<Scratch> worker;  ///< one per thread, for what an item needs while it runs
 };
 

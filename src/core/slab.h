@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 
@@ -15,12 +16,25 @@ struct Unmap {
 };
 using Slab = std::unique_ptr<std::byte, Unmap>;
 
-/// Zeroed bytes, aligned to a page.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Zeroed bytes, aligned to a page; to a huge one, and a multiple of it, from half of one on.
 inline Slab make_slab(std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool huge = bytes >= huge_page / 2;
+  const std::size_t wanted = huge ? (bytes + huge_page - 1) / huge_page * huge_page : bytes;
+  const std::size_t mapped = huge ? wanted + huge_page : wanted;
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
-  return Slab(static_cast<std::byte*>(memory), Unmap{bytes});
+  auto* first = static_cast<std::byte*>(memory);
+  if (huge) {  // gives back what lies before the first huge page and after the last
+    const std::size_t before =
+        (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
+    if (before > 0) munmap(first, before);
+    munmap(first + before + wanted, huge_page - before);
+    first += before;
+    madvise(first, wanted, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
+  }
+  return Slab(first, Unmap{wanted});
 }
 
 }  // namespace tamis

@@ -29,6 +29,14 @@ struct ScanRow {
   float shift;
 };
 
+/// Some keys of a block whose codes lie `stride` bytes apart. Kernels that take a second list prefetch its
+/// codes in even steps while they work on the first.
+struct Listed {
+  const std::uint8_t* codes;
+  const std::uint8_t* key;
+  int count;
+};
+
 struct SieveKernels {
   // ---- Building ----
 
@@ -65,10 +73,9 @@ struct SieveKernels {
   void (*scan)(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
                std::int64_t xi_stride, int rows, const ScanRow* scan_rows, float* weight, float* sums,
                const void* ahead, std::int64_t ahead_bytes);
-  /// dot(r, i) = Σ_c xi(r, c)·code(list[i], c) for i < count, codes of a low plane; rows of 128.
-  void (*dot_listed)(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
-                     const std::uint8_t* list, int count, const std::int16_t* xi, int rows,
-                     std::int32_t* dot);
+  /// dot(r, i) = Σ_c xi(r, c)·code(listed.key[i], c) for the listed keys of a low plane; rows of 128.
+  void (*dot_listed)(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
+                     int rows, std::int32_t* dot, const Listed& ahead);
   // In the four kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
   // words of 32 bits.
 
@@ -81,10 +88,9 @@ struct SieveKernels {
   /// Σ w over the bits of `mask` that are clear, or set.
   float (*sum_unmarked)(const float* w, int n, const std::uint32_t* mask);
   float (*sum_marked)(const float* w, int n, const std::uint32_t* mask);
-  /// o(r, c) += Σ_i p(r, i)·code(list[i], c), c < d32, for i < count; rows of p are 128 long.
-  void (*combine_codes)(const float* p, int rows, const std::uint8_t* codes, std::int64_t stride,
-                        const std::uint8_t* list, int count, std::int64_t d32, float* o,
-                        std::int64_t o_stride);
+  /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
+  void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
+                        std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);
   /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift) and delta[i] = w[i]·(2^(slope8·e8[i] + shift8) − 1).
   void (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
                  int count, float slope, float step, float shift, float slope8, float shift8);

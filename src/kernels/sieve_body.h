@@ -251,11 +251,33 @@ void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, cons
   }
 }
 
+/// Fetches the codes of a list, as many keys per step as keep pace with `steps` steps.
+struct AheadList {
+  const Listed& list;
+  std::int64_t stride;
+  int bytes;
+  int per_step;
+  int next = 0;
+
+  AheadList(const Listed& to_fetch, std::int64_t code_stride, std::int64_t code_bytes, int steps)
+      : list(to_fetch),
+        stride(code_stride),
+        bytes(static_cast<int>(code_bytes)),
+        per_step(steps > 0 ? (to_fetch.count + steps - 1) / steps : 0) {}
+  TAMIS_INLINE void fetch() {
+    for (int i = 0; i < per_step && next < list.count; ++i, ++next) {
+      const std::uint8_t* codes = list.codes + list.key[next] * stride;
+      for (int line = 0; line < bytes; line += 64) __builtin_prefetch(codes + line, 0, 2);
+    }
+  }
+};
+
 template <int R>
-TAMIS_INLINE void dot_rows(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
-                           const std::uint8_t* list, int count, const std::int16_t* xi, std::int32_t* dot) {
-  for (int i = 0; i < count; ++i) {
-    const std::uint8_t* codes = low + list[i] * low_stride;
+TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
+                           const std::int16_t* xi, std::int32_t* dot, AheadList& ahead) {
+  for (int i = 0; i < listed.count; ++i) {
+    ahead.fetch();
+    const std::uint8_t* codes = listed.codes + listed.key[i] * stride;
     I sum[R];
     for (int r = 0; r < R; ++r) sum[r] = zero_integers();
     for (std::int64_t c = 0; c < d32; c += 32) {
@@ -266,13 +288,14 @@ TAMIS_INLINE void dot_rows(const std::uint8_t* low, std::int64_t low_stride, std
   }
 }
 
-void dot_listed(const std::uint8_t* low, std::int64_t low_stride, std::int64_t d32,
-                const std::uint8_t* list, int count, const std::int16_t* xi, int rows, std::int32_t* dot) {
+void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
+                int rows, std::int32_t* dot, const Listed& next) {
+  AheadList ahead(next, stride, d32 / 2, listed.count);
   for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
-    dot_rows<4>(low, low_stride, d32, list, count, xi, dot);
-  if (rows == 3) dot_rows<3>(low, low_stride, d32, list, count, xi, dot);
-  if (rows == 2) dot_rows<2>(low, low_stride, d32, list, count, xi, dot);
-  if (rows == 1) dot_rows<1>(low, low_stride, d32, list, count, xi, dot);
+    dot_rows<4>(listed, stride, d32, xi, dot, ahead);
+  if (rows == 3) dot_rows<3>(listed, stride, d32, xi, dot, ahead);
+  if (rows == 2) dot_rows<2>(listed, stride, d32, xi, dot, ahead);
+  if (rows == 1) dot_rows<1>(listed, stride, d32, xi, dot, ahead);
 }
 
 void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
@@ -310,18 +333,18 @@ float sum_marked(const float* w, int n, const std::uint32_t* mask) {
 }
 
 template <int R>
-TAMIS_INLINE void combine_code_rows(const float* p, const std::uint8_t* codes, std::int64_t stride,
-                                    const std::uint8_t* list, int count, std::int64_t d32, float* o,
-                                    std::int64_t o_stride) {
+TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::int64_t stride,
+                                    std::int64_t d32, float* o, std::int64_t o_stride, AheadList& ahead) {
   constexpr int C = W < 16 ? 16 / W : 1;
   for (std::int64_t c = 0; c < d32; c += 16) {
     V sum[R][C];
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < C; ++v) sum[r][v] = load(o + r * o_stride + c + v * W);
-    const std::uint8_t* chunk = codes + c / 32 * 16;
-    for (int i = 0; i < count; ++i) {
+    const std::uint8_t* chunk = listed.codes + c / 32 * 16;
+    for (int i = 0; i < listed.count; ++i) {
+      ahead.fetch();
       V value[C];
-      half_chunk_to_floats(chunk + list[i] * stride, static_cast<int>(c / 16 % 2), value);
+      half_chunk_to_floats(chunk + listed.key[i] * stride, static_cast<int>(c / 16 % 2), value);
       for (int r = 0; r < R; ++r) {
         const V weight = set1(p[r * page_keys + i]);
         for (int v = 0; v < C; ++v) sum[r][v] = fma(weight, value[v], sum[r][v]);
@@ -332,13 +355,14 @@ TAMIS_INLINE void combine_code_rows(const float* p, const std::uint8_t* codes, s
   }
 }
 
-void combine_codes(const float* p, int rows, const std::uint8_t* codes, std::int64_t stride,
-                   const std::uint8_t* list, int count, std::int64_t d32, float* o, std::int64_t o_stride) {
+void combine_codes(const float* p, int rows, const Listed& listed, std::int64_t stride, std::int64_t d32,
+                   float* o, std::int64_t o_stride, const Listed& next) {
+  AheadList ahead(next, stride, d32 / 2, static_cast<int>(listed.count * (d32 / 16)));
   for (; rows >= 4; rows -= 4, p += 4 * page_keys, o += 4 * o_stride)
-    combine_code_rows<4>(p, codes, stride, list, count, d32, o, o_stride);
-  if (rows == 3) combine_code_rows<3>(p, codes, stride, list, count, d32, o, o_stride);
-  if (rows == 2) combine_code_rows<2>(p, codes, stride, list, count, d32, o, o_stride);
-  if (rows == 1) combine_code_rows<1>(p, codes, stride, list, count, d32, o, o_stride);
+    combine_code_rows<4>(p, listed, stride, d32, o, o_stride, ahead);
+  if (rows == 3) combine_code_rows<3>(p, listed, stride, d32, o, o_stride, ahead);
+  if (rows == 2) combine_code_rows<2>(p, listed, stride, d32, o, o_stride, ahead);
+  if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride, ahead);
 }
 
 void refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,

@@ -11,6 +11,7 @@
 #include "core/parallel.h"
 #include "sieve/fallback.h"
 #include "sieve/select.h"
+#include "sieve/stages.h"
 #include "sieve/step.h"
 
 namespace tamis {
@@ -199,6 +200,7 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
       if (!step.dense && item % spans < step.spans) stage(step, item % spans, worker);
     });
   };
+  StageClock clock(workspace.stages);
   const auto warm = [&](const Step& step) { return workspace.warm.data() + step.head * sieve_rows; };
 
   each_head([&](Step& step, int worker) {
@@ -207,7 +209,9 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
     pin(step, scratch(worker));
     if (step.reads[step.spans].failed) step.dense = true;
   });
+  clock.lap(Stage::prepare);
   each_span([&](Step& step, std::int64_t span, int worker) { scan_span(step, span, scratch(worker)); });
+  clock.lap(Stage::scan);
   for (Step& step : steps) {
     for (std::int64_t span = 0; span < step.spans && !step.dense; ++span)
       if (step.reads[span].failed) step.dense = true;
@@ -230,7 +234,9 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
   }
   for (Step& step : steps)
     if (!step.dense) finish_coarse(step, warm(step));
+  clock.lap(Stage::select);
   each_span([&](Step& step, std::int64_t span, int worker) { refine_span(step, span, scratch(worker)); });
+  clock.lap(Stage::refine);
   each_head([&](Step& step, int) { start_fine(step); });
   for (;;) {
     bool asking = false;
@@ -242,13 +248,16 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
     for (Step& step : steps)
       if (!step.dense && open_fine(step)) answer_fine(step);
   }
+  clock.lap(Stage::select);
   each_span([&](Step& step, std::int64_t span, int worker) {
     mark_fine(step, span);
     gather_span(step, span, scratch(worker));
   });
+  clock.lap(Stage::gather);
   each_head([&](Step& step, int worker) {
     if (!certify(step, scratch(worker), caller.out, caller.lse, caller.certificates)) step.dense = true;
   });
+  clock.lap(Stage::certify);
 }
 
 /// For checks: the weight that each key was used with.
@@ -333,6 +342,7 @@ void attend_heads(const Caller& caller) {
     }
     const std::span<Step> batch(steps.data(), count);
     run_batch(caller, batch, floats);
+    StageClock clock(workspace.stages);
     for (const Step& step : batch) {
       if (step.dense) {
         attend_densely(caller.call, step.head, caller.index, caller.options, caller.workspace, caller.out,
@@ -341,6 +351,7 @@ void attend_heads(const Caller& caller) {
         write_weights(step, caller.options.weights);
       }
     }
+    clock.lap(Stage::dense);
   }
 }
 

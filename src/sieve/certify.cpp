@@ -8,7 +8,7 @@
 namespace tamis {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// The bytes and keys that the step read, the same for every row.
 Certificate reads_of(const Step& step) {
@@ -36,93 +36,144 @@ Certificate reads_of(const Step& step) {
   return c;
 }
 
+/// The sums of a row over all spans, and what they say.
+struct Totals {
+  double used = 0;     // Σ ê
+  double spread = 0;   // Σ δ
+  double product = 0;  // the error's numerator
+  double low = 0;
+  double out_norm = 0;
+};
+
+Totals totals_of(const Step& step, int r) {
+  Totals t;
+  for (std::int64_t span = 0; span <= step.spans; ++span) {
+    const SpanRow& sums = step.sums(span, r);
+    t.used += sums.used;
+    t.spread += sums.spread;
+    t.product += sums.product;
+    t.low += static_cast<double>(sums.low);
+  }
+  return t;
+}
+
+/// out = (what codes and centroids add up to + what exact values do) / Σ ê; returns ‖out‖₂, at least.
+double write_output(const Step& step, int r, const Totals& totals, double* sum, std::span<float> out) {
+  std::fill_n(sum, out.size(), totals.low);
+  for (std::int64_t span = 0; span <= step.spans; ++span) {
+    const float* coded = step.coded_sum(span, r);
+    for (std::size_t c = 0; c < out.size(); ++c) sum[c] += static_cast<double>(coded[c]);
+  }
+  for (std::int64_t span = 0; span <= step.spans; ++span) {
+    const float* exact = step.value_sum(span, r);
+    for (std::size_t c = 0; c < out.size(); ++c)
+      sum[c] += static_cast<double>(
+          exact[place(step.call->kernels, step.call->type, static_cast<std::int64_t>(c))]);
+  }
+  double norm2 = 0;
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    out[c] = static_cast<float>(sum[c] / totals.used);
+    norm2 += static_cast<double>(out[c]) * out[c];
+  }
+  return std::sqrt(norm2) * (1 + 0x1p-40);
+}
+
+/// Σ over blocks of (uncertainty of the block)·(distance of its centroid from the output), for every row.
+void add_distances(const Step& step, View<float> out, float* scratch, std::span<Totals> totals) {
+  const Layout& layout = *step.layout;
+  const double relative = 1 + (static_cast<double>(layout.value_d) + 12) * unit_roundoff;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    step.call->kernels.widen[kv_bf16](step.index->coarse_block(step.head, block).centroid(), scratch,
+                                      layout.value_d);
+    for (int r = 0; r < step.rows; ++r) {
+      const StepRow& row = step.row[static_cast<std::size_t>(r)];
+      const float spread = step.at(block, r).spread;
+      if (spread == 0.0F || row.seen == 0) continue;
+      float low, high, norm2, distance2;
+      step.call->kernels.sieve.value_range(scratch, layout.value_d, out.row(row.index).data(), &low, &high,
+                                           &norm2, &distance2);
+      totals[static_cast<std::size_t>(r)].product +=
+          static_cast<double>(spread) * std::sqrt(static_cast<double>(distance2)) * relative;
+    }
+  }
+}
+
+/// Largest norms over what the step may have read.
+struct Values {
+  double norm;
+  double radius;
+};
+Values values_of(const Step& step) {
+  Values values{step.pinned_norm, 0};
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    const BlockHead& head = step.index->coarse_block(step.head, block).head();
+    values.norm = std::max(values.norm, static_cast<double>(head.value_norm));
+    values.radius = std::max(values.radius, static_cast<double>(head.radius));
+  }
+  return values;
+}
+
 }  // namespace
 
 bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
              std::span<Certificate> certificates) {
-  const Layout& layout = *step.layout;
-  const auto d_v = static_cast<double>(layout.value_d);
   for (std::int64_t span = 0; span <= step.spans; ++span)
     if (step.reads[span].failed) return false;
-  const Certificate reads = reads_of(step);
-  double value_norm = step.pinned_norm;
-  double radius = 0;
-  for (std::int64_t block = 0; block < step.blocks; ++block) {
-    const BlockHead& head = step.index->coarse_block(step.head, block).head();
-    value_norm = std::max(value_norm, static_cast<double>(head.value_norm));
-    radius = std::max(radius, static_cast<double>(head.radius));
+  std::array<Totals, sieve_rows> totals;
+  for (int r = 0; r < step.rows; ++r) {
+    const StepRow& row = step.row[static_cast<std::size_t>(r)];
+    Totals& t = totals[static_cast<std::size_t>(r)];
+    if (row.seen == 0) {
+      std::ranges::fill(out.row(row.index), 0.0F);
+      continue;
+    }
+    t = totals_of(step, r);
+    if (!(t.used > 0x1p-100) || !std::isfinite(t.used)) return false;
+    t.out_norm = write_output(step, r, t, reinterpret_cast<double*>(scratch), out.row(row.index));
   }
+  add_distances(step, out, scratch, totals);
+
+  const Values values = values_of(step);
+  const double root_d = std::sqrt(static_cast<double>(step.layout->value_d));
   // A term meets at most these many roundings on its way into the output.
   const double chain =
       160 + 2 * span_blocks + 2 * static_cast<double>(step.spans) + static_cast<double>(step.pinned) / 64;
   const double gamma = chain * unit_roundoff / (1 - chain * unit_roundoff);
-
+  // Weights below 2^-126 of the reference have vanished.
+  const double vanished = static_cast<double>(step.keys) * 0x1p-125;
+  const bool ladder = step.ladder();
+  const Certificate reads = reads_of(step);
   for (int r = 0; r < step.rows; ++r) {
     const StepRow& row = step.row[static_cast<std::size_t>(r)];
+    const Totals& t = totals[static_cast<std::size_t>(r)];
     const auto i = static_cast<std::size_t>(row.index);
-    const auto o = out.row(row.index);
     if (row.seen == 0) {
-      std::fill(o.begin(), o.end(), 0.0F);
-      lse[i] = -std::numeric_limits<float>::infinity();
+      lse[i] = -infinity;
       certificates[i] = {};
       continue;
     }
-    double used = 0, spread = 0, product = 0, low = 0;
-    for (std::int64_t span = 0; span <= step.spans; ++span) {
-      const SpanRow& sums = step.sums(span, r);
-      used += sums.used;
-      spread += sums.spread;
-      product += sums.product;
-      if (span < step.spans) low += static_cast<double>(sums.low);
-    }
-    if (!(used > 0x1p-100) || !std::isfinite(used)) return false;
-    double norm2 = 0;
-    for (std::size_t c = 0; c < o.size(); ++c) {
-      const auto column = static_cast<std::int64_t>(c);
-      const std::int64_t exact = place(step.call->kernels, step.call->type, column);
-      double sum = low;
-      for (std::int64_t span = 0; span <= step.spans; ++span)
-        sum += static_cast<double>(step.coded_sum(span, r)[column]) +
-               static_cast<double>(step.value_sum(span, r)[exact]);
-      o[c] = static_cast<float>(sum / used);
-      norm2 += static_cast<double>(o[c]) * o[c];
-    }
-    const double out_norm = std::sqrt(norm2) * (1 + 0x1p-40);
-
-    // Float sums of a span err by gamma; weights below 2^-126 of the reference have vanished.
-    const double vanished = static_cast<double>(step.keys) * 0x1p-125;
-    const double delta = spread * (1 + gamma) + vanished;
-    const bool ladder = step.ladder();
-    const double total = used * (1 - gamma);
     Certificate c = reads;
+    const double delta = t.spread * (1 + gamma) + vanished;
+    const double total = t.used * (1 - gamma);
     c.tau = std::min(1.0, (ladder ? delta / total : delta / (total + delta)) + 4 * unit_roundoff);
 
-    double numerator =
-        product + step.sums(step.spans, r).spread * out_norm + vanished * (value_norm + out_norm);
-    for (std::int64_t block = 0; block < step.blocks; ++block) {
-      const float spread_here = step.at(block, r).spread;
-      if (spread_here == 0.0F) continue;
-      step.call->kernels.widen[kv_bf16](step.index->coarse_block(step.head, block).centroid(), scratch,
-                                        layout.value_d);
-      float least, most, length2, distance2;
-      step.call->kernels.sieve.value_range(scratch, layout.value_d, o.data(), &least, &most, &length2,
-                                           &distance2);
-      numerator += static_cast<double>(spread_here) * std::sqrt(static_cast<double>(distance2)) *
-                   (1 + (d_v + 12) * unit_roundoff);
-    }
-    const double lowest = ladder ? total - delta : total;
-    const double rounding = gamma * 2 * (value_norm + radius + 4 * std::sqrt(d_v) * radius) + 0x1p-140;
-    // Both outputs are averages of values, so that neither is longer than the longest.
-    c.error = std::min(lowest > 0 ? numerator * (1 + gamma) / lowest + rounding : infinity,
-                       value_norm + out_norm);
-    const double relative = ladder ? delta / total : 0;
-    c.lse_error = ladder ? (relative < 1 ? -std::log1p(-relative) : infinity) : std::log1p(delta / total);
-    const double exact_lse = row.reference * 0.6931471805599453 + std::log(used);
-    lse[i] = static_cast<float>(exact_lse);
-    c.lse_error += 2 * gamma + unit_roundoff * (std::abs(exact_lse) * 1.01 + 1);
+    const double lowest = ladder ? total - delta : total;  // of the exact sum
+    const double numerator =
+        t.product + step.sums(step.spans, r).spread * t.out_norm + vanished * (values.norm + t.out_norm);
+    const double rounding =
+        2 * gamma * (values.norm + values.radius + 4 * root_d * values.radius) + 0x1p-140;
+    // Exact attention is an average of values, so that it is not longer than the longest.
+    c.error = values.norm + t.out_norm;
+    if (lowest > 0) c.error = std::min(c.error, numerator * (1 + gamma) / lowest + rounding);
+
+    const double logarithm = row.reference * 0.6931471805599453 + std::log(t.used);
+    lse[i] = static_cast<float>(logarithm);
+    c.lse_error =
+        ladder ? (delta < total ? -std::log1p(-delta / total) : infinity) : std::log1p(delta / total);
+    c.lse_error += 2 * gamma + unit_roundoff * (1.01 * std::abs(logarithm) + 1);
     if (!std::isfinite(c.error)) return false;
-    certificates[i] = c;
     if (row.budget.kind == Budget::Kind::mass && !(c.tau <= row.budget.eps)) return false;
+    certificates[i] = c;
   }
   return true;
 }

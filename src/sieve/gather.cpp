@@ -75,22 +75,35 @@ int bits_in(const Mask& mask) {
   return n;
 }
 
-/// The 4-bit values of a block: weighted codes into the span's sums.
-void add_coded_values(Step& step, std::int64_t span, std::int64_t block, float* scratch) {
-  const Layout& layout = *step.layout;
-  const auto middle = step.index->middle_block(step.head, block);
-  const double unit = step.index->coarse_block(step.head, block).head().residual_unit;
+/// The keys of a block whose 4-bit values are read.
+struct CodedKeys {
   std::array<std::uint8_t, block_keys> key;
-  std::array<std::uint8_t, block_keys> at;
-  int count = 0;
+  std::array<std::uint8_t, block_keys> at;  // in the block's list
+  int count;
+};
+
+void list_coded(const Step& step, std::int64_t block, CodedKeys& coded) {
+  coded.count = 0;
   const Mask& mask = step.coded_value[block];
   for (int word = 0; word < 4; ++word)
     for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
-      at[static_cast<std::size_t>(count)] = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
-      key[static_cast<std::size_t>(count)] =
-          step.list[block * block_keys + at[static_cast<std::size_t>(count)]];
-      ++count;
+      const auto at = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
+      coded.at[static_cast<std::size_t>(coded.count)] = at;
+      coded.key[static_cast<std::size_t>(coded.count++)] = step.list[block * block_keys + at];
     }
+}
+
+Listed codes_of(const Step& step, std::int64_t block, const CodedKeys& coded) {
+  return {step.index->middle_block(step.head, block).value_codes(), coded.key.data(), coded.count};
+}
+
+/// The 4-bit values of a block: weighted codes into the span's sums.
+void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const CodedKeys& coded,
+                      const Listed& ahead, float* scratch) {
+  const Layout& layout = *step.layout;
+  const auto middle = step.index->middle_block(step.head, block);
+  const double unit = step.index->coarse_block(step.head, block).head().residual_unit;
+  const auto& [key, at, count] = coded;
   if (count == 0) return;
   std::array<float, block_keys> low, size;
   std::array<double, block_keys> residual;
@@ -117,9 +130,9 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, float* 
     sums.low += low_sum;
     sums.product += product;
   }
-  step.call->kernels.sieve.combine_codes(weights, step.rows, middle.value_codes(), layout.stride,
-                                         key.data(), count, layout.value_d32, step.coded_sum(span, 0),
-                                         layout.value_d32 + step.o_stride);
+  step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,
+                                         layout.value_d32, step.coded_sum(span, 0),
+                                         layout.value_d32 + step.o_stride, ahead);
 }
 
 }  // namespace
@@ -196,7 +209,18 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
                                      step.coded_sum(span, 0), layout.value_d32 + step.o_stride, centroids,
                                      0);
   if (!layout.values) return;
-  for (std::int64_t block = first; block < end; ++block) add_coded_values(step, span, block, batch.logits);
+  std::array<CodedKeys, 2> coded;
+  list_coded(step, first, coded[0]);
+  for (std::int64_t block = first; block < end; ++block) {
+    const auto now = static_cast<std::size_t>((block - first) % 2);
+    Listed ahead{};
+    if (block + 1 < end) {
+      list_coded(step, block + 1, coded[1 - now]);
+      ahead = codes_of(step, block + 1, coded[1 - now]);
+      __builtin_prefetch(step.index->middle_block(step.head, block + 1).value_norms());
+    }
+    add_coded_values(step, span, block, coded[now], ahead, batch.logits);
+  }
 }
 
 }  // namespace tamis

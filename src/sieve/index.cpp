@@ -72,10 +72,10 @@ void Index::Impl::set_blocks(std::int64_t count) {
 }
 
 // A slab holds the same number of consecutive blocks of every head, coarse and middle records each in one
-// run, so that a scan of a head reads long stretches. Slabs double up to 32 blocks.
+// run, so that a scan of a head reads long stretches. Slabs double up to 256 blocks.
 void Index::Impl::reserve(std::int64_t wanted) {
   while (room < wanted) {
-    const std::int64_t count = std::clamp<std::int64_t>(room, 1, 32);
+    const std::int64_t count = std::clamp<std::int64_t>(room, 1, 256);
     const auto heads = static_cast<std::size_t>(shape.kv_heads);
     const auto blocks_now = static_cast<std::size_t>(count);
     for (std::size_t h = 0; h < heads; ++h) {

@@ -57,19 +57,13 @@ void list_window(Step& step, std::int64_t block) {
   }
 }
 
-void prefetch_block(const Step& step, std::int64_t block) {
-  const auto middle = step.index->middle_block(step.head, block);
-  const std::uint8_t* list = step.list + block * block_keys;
-  for (int i = 0; i < step.count[block]; ++i) {
-    const std::uint8_t* codes = middle.low() + list[i] * step.layout->stride;
-    for (std::int64_t line = 0; line < step.layout->d32 / 2; line += 64)
-      __builtin_prefetch(codes + line, 0, 2);
-  }
-  __builtin_prefetch(middle.norms());
-  __builtin_prefetch(middle.norms() + 64);
+Listed listed_codes(const Step& step, std::int64_t block) {
+  return {step.index->middle_block(step.head, block).low(), step.list + block * block_keys,
+          step.count[block]};
 }
 
-void refine_block(Step& step, std::int64_t block, float* scratch) {
+/// Fetches the codes of the list `ahead` meanwhile.
+void refine_block(Step& step, std::int64_t block, const Listed& ahead, float* scratch) {
   const Layout& layout = *step.layout;
   const SieveKernels& kernels = step.call->kernels.sieve;
   const int count = step.count[block];
@@ -83,7 +77,8 @@ void refine_block(Step& step, std::int64_t block, float* scratch) {
   const auto coarse = step.index->coarse_block(step.head, block);
   const auto middle = step.index->middle_block(step.head, block);
   const std::uint8_t* list = step.list + block * block_keys;
-  kernels.dot_listed(middle.low(), layout.stride, layout.d32, list, count, folded.xi, step.rows, dot);
+  kernels.dot_listed(listed_codes(step, block), layout.stride, layout.d32, folded.xi, step.rows, dot,
+                     ahead);
   for (int i = 0; i < count; ++i) {
     coarse_norm[i] = coarse.norms()[list[i]];
     middle_norm[i] = middle.norms()[list[i]];
@@ -123,13 +118,15 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
     return;
   }
   list_block(step, first);
-  prefetch_block(step, first);
   for (std::int64_t block = first; block < end; ++block) {
+    Listed ahead{};
     if (block + 1 < end) {
       list_block(step, block + 1);
-      prefetch_block(step, block + 1);
+      ahead = listed_codes(step, block + 1);
+      __builtin_prefetch(step.index->middle_block(step.head, block + 1).norms());
+      __builtin_prefetch(step.index->middle_block(step.head, block + 1).norms() + 64);
     }
-    refine_block(step, block, scratch);
+    refine_block(step, block, ahead, scratch);
     step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
   }
   SpanReads& reads = step.reads[span];

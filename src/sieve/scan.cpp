@@ -41,6 +41,7 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
   const double chain = sum_chain(*step.call, layout.d32);
   std::array<ScanRow, sieve_rows> scan;
   std::array<float, sieve_rows> sums;
+  std::array<float, 2 * sieve_rows> powers;
   for (int r = 0; r < step.rows; ++r) {
     const Folded& f = folded.row[static_cast<std::size_t>(r)];
     const StepRow& row = step.row[static_cast<std::size_t>(r)];
@@ -57,17 +58,23 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     out.step = f.step;
     out.sum_xi = f.sum;
     const double width = static_cast<double>(out.slope) * head.coarse_most + out.error;
-    out.phi = static_cast<float>(std::exp2(-width));
-    out.psi = step.ladder() ? static_cast<float>((1 - out.phi) * (1 + 0x1p-21)) : 1.0F;
-    // After refining a key is uncertain by about a sixteenth of the exponent.
-    const double later = std::exp2(width / 16) - 1;
-    out.rho = static_cast<float>(step.ladder() ? later * out.phi : out.phi);
-    out.rounding = static_cast<float>(
-        std::expm1(0.6931472 * unit_roundoff * ((chain + 3) * (centre + 8.01 * root_d * norm) + 132)) *
-        (1 + 0x1p-22));
+    powers[static_cast<std::size_t>(2 * r)] = static_cast<float>(-width);
+    powers[static_cast<std::size_t>(2 * r + 1)] = static_cast<float>(width / 16);
+    // x + x² bounds eˣ − 1 up to 1; beyond, `width` below is out of its range as well.
+    const double x = 0.6931472 * unit_roundoff * ((chain + 3) * (centre + 8.01 * root_d * norm) + 132);
+    out.rounding = static_cast<float>(x * (1 + x) * (1 + 0x1p-22));
+    sane = sane && x < 0.5;
     // Beyond this even the estimates leave the range of f32 relative to each other.
     sane = sane && width < 50;
     scan[static_cast<std::size_t>(r)] = {out.slope, f.step, static_cast<float>(shift)};
+  }
+  step.call->kernels.exp2(powers.data(), 2 * step.rows);
+  for (int r = 0; r < step.rows; ++r) {
+    BlockRow& out = step.at(block, r);
+    out.phi = powers[static_cast<std::size_t>(2 * r)];
+    out.psi = step.ladder() ? 1.0F - out.phi + 0x1p-21F : 1.0F;
+    // After refining a key is uncertain by about a sixteenth of the exponent.
+    out.rho = step.ladder() ? (powers[static_cast<std::size_t>(2 * r + 1)] - 1.0F) * out.phi : out.phi;
   }
   step.call->kernels.sieve.scan(coarse.high(), layout.d4, coarse.norms(), folded.xi, layout.d32, step.rows,
                                 scan.data(), step.bounds(block, 0), sums.data(), ahead, ahead_bytes);

@@ -20,6 +20,14 @@ constexpr double value_worth = 0.11;
 /// Dropping: the share of the tolerance that keys which are not even refined may use up.
 constexpr double unrefined_share = 0.15;
 
+/// Walks look at every stride-th block of a long context, 64 blocks or more. A threshold that nothing is
+/// promised of is then settled; the one that keeps a promise goes on from there over all blocks.
+std::int64_t sample_stride(const Step& step) { return std::clamp<std::int64_t>(step.blocks / 64, 1, 8); }
+
+double share_of_blocks(const Step& step, std::int64_t stride) {
+  return static_cast<double>((step.blocks + stride - 1) / stride) / static_cast<double>(step.blocks);
+}
+
 using Kind = Budget::Kind;
 
 Kind kind_of(const Step& step) { return step.row[0].budget.kind; }
@@ -185,7 +193,9 @@ void ask_coarse(Step& step, std::int64_t span) {
   SpanReads& reads = step.reads[span];
   reads.asked = {};
   for (int r = 0; r < step.rows; ++r) step.sums(span, r).asked = {};
+  const std::int64_t stride = sample_stride(step);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+    if (block % stride != 0) continue;
     if (kind_of(step) == Kind::mass) {
       for (int r = 0; r < step.rows; ++r) {
         if (row_of(step, r).walk.done()) continue;
@@ -214,8 +224,11 @@ void ask_coarse(Step& step, std::int64_t span) {
 }
 
 void answer_coarse(Step& step) {
+  const double looked_at = share_of_blocks(step, sample_stride(step));
   if (kind_of(step) != Kind::mass && !step.counting) {
-    step.walk.answer([&](int i) { return asked_reads(step, i) > step.cap; });
+    step.walk.answer([&](int i) {
+      return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
+    });
     return;
   }
   // Dropping by number of keys: four times as many are looked at as are kept.
@@ -225,8 +238,9 @@ void answer_coarse(Step& step) {
     if (row.walk.done()) continue;
     row.walk.answer([&](int i) {
       const float sum = asked_sum(step, r, &SpanRow::asked, i);
-      return step.counting ? sum > static_cast<float>(candidates * row.keys)
-                           : static_cast<double>(sum) <= row.limit;
+      return step.counting
+                 ? static_cast<double>(sum) > looked_at * static_cast<double>(candidates * row.keys)
+                 : static_cast<double>(sum) <= looked_at * row.limit;
     });
   }
 }
@@ -272,6 +286,7 @@ void start_fine(Step& step) {
   step.cap -= std::llround(static_cast<double>(spent) * price.middle_key);
   step.walk.start(fine_grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
   step.counting = by_keys(step) && !step.ladder();
+  step.stride = sample_stride(step);
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     const double used = sum_over_spans(step, r, &SpanRow::used);
@@ -289,7 +304,7 @@ void start_fine(Step& step) {
   }
 }
 
-bool open_fine(const Step& step) {
+bool open_walks(const Step& step) {
   switch (kind_of(step)) {
     case Kind::window:
       return false;
@@ -300,6 +315,10 @@ bool open_fine(const Step& step) {
   }
 }
 
+bool open_fine(const Step& step) {
+  return kind_of(step) != Kind::window && (step.stride > 1 || open_walks(step));
+}
+
 void ask_fine(Step& step, std::int64_t span) {
   const Prices price(step);
   SpanReads& reads = step.reads[span];
@@ -308,7 +327,7 @@ void ask_fine(Step& step, std::int64_t span) {
   const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     const int n = step.count[block];
-    if (n == 0) continue;
+    if (n == 0 || block % step.stride != 0) continue;
     for (int r = 0; r < step.rows; ++r) {
       const StepRow& row = row_of(step, r);
       SpanRow& sums = step.sums(span, r);
@@ -335,22 +354,31 @@ void ask_fine(Step& step, std::int64_t span) {
 }
 
 void answer_fine(Step& step) {
+  const double looked_at = share_of_blocks(step, step.stride);
   if (kind_of(step) != Kind::mass && !step.counting) {
-    step.walk.answer([&](int i) { return asked_reads(step, i) > step.cap; });
-    return;
+    step.walk.answer([&](int i) {
+      return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
+    });
+  } else {
+    for (int r = 0; r < step.rows; ++r) {
+      StepRow& row = row_of(step, r);
+      if (!row.walk.done())
+        row.walk.answer([&](int i) {
+          const double sum = asked_sum(step, r, &SpanRow::asked, i);
+          return step.counting ? sum > looked_at * static_cast<double>(row.keys)
+                               : sum <= looked_at * row.limit;
+        });
+      if (kind_of(step) == Kind::mass && step.ladder() && !row.value_walk.done())
+        row.value_walk.answer([&](int i) {
+          return static_cast<double>(asked_sum(step, r, &SpanRow::asked_value, i)) <=
+                 looked_at * row.value_limit;
+        });
+    }
   }
-  for (int r = 0; r < step.rows; ++r) {
-    StepRow& row = row_of(step, r);
-    if (!row.walk.done())
-      row.walk.answer([&](int i) {
-        const float sum = asked_sum(step, r, &SpanRow::asked, i);
-        return step.counting ? sum > static_cast<float>(row.keys) : static_cast<double>(sum) <= row.limit;
-      });
-    if (kind_of(step) == Kind::mass && step.ladder() && !row.value_walk.done())
-      row.value_walk.answer([&](int i) {
-        return static_cast<double>(asked_sum(step, r, &SpanRow::asked_value, i)) <= row.value_limit;
-      });
-  }
+  if (step.stride == 1 || open_walks(step)) return;
+  step.stride = 1;
+  step.walk.restart();
+  for (int r = 0; r < step.rows; ++r) row_of(step, r).walk.restart();
 }
 
 void mark_fine(Step& step, std::int64_t span) {

@@ -95,12 +95,13 @@ struct Step {
   std::int64_t q_stride, o_stride;
   std::int64_t pinned;  ///< keys read exactly in any case: pinned ones, then those after the last block
   std::array<StepRow, sieve_rows> row;
-  Walk walk;           ///< of budgets that the rows share
-  bool dense;          ///< give up: compute densely
-  bool counting;       ///< budgets of bytes: the rows share one walk; topk: still counting keys
-  double strictness;   ///< share of a mass budget that the coarse stage plans with
-  double pinned_norm;  ///< ‖v‖₂ of pinned keys, at least
-  std::int64_t cap;    ///< bytes that may be read
+  Walk walk;            ///< of budgets that the rows share
+  bool dense;           ///< give up: compute densely
+  bool counting;        ///< budgets of bytes: the rows share one walk; topk: still counting keys
+  std::int64_t stride;  ///< of the blocks that a walk looks at
+  double strictness;    ///< share of a mass budget that the coarse stage plans with
+  double pinned_norm;   ///< ‖v‖₂ of pinned keys, at least
+  std::int64_t cap;     ///< bytes that may be read
 
   float* pinned_weight;  ///< rows × pinned
   float* q;              ///< rows × d32, scaled

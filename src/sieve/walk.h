@@ -36,6 +36,13 @@ class Walk {
     const int stride = std::max(1, fineness / 4);
     ask_ = {from - stride, from, from + stride, from + 2 * stride};
   }
+  /// Asks again, closely around where it ended: for a question of which a part was looked at before.
+  void restart() {
+    const int from = std::clamp(below_, grid_.first() + 1, grid_.last() - 2);
+    below_ = grid_.first() - 1;
+    above_ = grid_.last() + 1;
+    ask_ = {from - 1, from, from + 1, from + 2};
+  }
   [[nodiscard]] bool done() const { return above_ - below_ <= 1; }
   /// The threshold at point i of the ask.
   [[nodiscard]] double asked(int i) const { return grid_.point(ask_[static_cast<std::size_t>(i)]); }

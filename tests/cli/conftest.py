@@ -18,6 +18,8 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 def pytest_configure(config):
     if not os.environ.get("TAMIS_PROGRAM"):
         raise pytest.UsageError("TAMIS_PROGRAM is not set; give the path of the program tamis")
+    # On a busy machine threads that spin wait for one another's time slices: seconds for what takes none.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def program():
@@ -71,6 +73,23 @@ def make_tensors(
 def save_trace(path, tensors, causal=True, scale="0.25"):
     save_file(tensors, path, {"scale": scale, "causal": "true" if causal else "false"})
     return path
+
+
+def exact_attention(tensors, layer, causal, scale):
+    """Attention in f64 with numpy: outputs [heads, queries, d], log-sum-exp [heads, queries] and weights
+    [heads, queries, tokens]."""
+    q, k, v = (tensors[f"layers.{layer}.{name}"].astype(np.float64) for name in "qkv")
+    group = q.shape[0] // k.shape[0]
+    k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)
+    logits = scale * np.einsum("hqd,htd->hqt", q, k)
+    if causal:
+        hidden = np.arange(k.shape[1])[None, :] > tensors["positions"][:, None]
+        logits = np.where(hidden[None], -np.inf, logits)
+    peak = logits.max(axis=-1, keepdims=True)
+    weights = np.exp(logits - peak)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights /= total
+    return weights @ v, (peak + np.log(total))[..., 0], weights
 
 
 def digest(path):

@@ -7,25 +7,19 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, digest, make_tensors, sanitized, save_trace, sentence_of, tamis
+from conftest import (
+    DATA,
+    ROOT,
+    digest,
+    exact_attention,
+    make_tensors,
+    sanitized,
+    save_trace,
+    sentence_of,
+    tamis,
+)
 from safetensors import safe_open
 from safetensors.numpy import load_file
-
-
-def exact_attention(tensors, layer, causal, scale):
-    """Attention in f64 with numpy: outputs [heads, queries, d] and log-sum-exp [heads, queries]."""
-    q, k, v = (tensors[f"layers.{layer}.{name}"].astype(np.float64) for name in "qkv")
-    group = q.shape[0] // k.shape[0]
-    k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)
-    logits = scale * np.einsum("hqd,htd->hqt", q, k)
-    if causal:
-        hidden = np.arange(k.shape[1])[None, :] > tensors["positions"][:, None]
-        logits = np.where(hidden[None], -np.inf, logits)
-    peak = logits.max(axis=-1, keepdims=True)
-    weights = np.exp(logits - peak)
-    total = weights.sum(axis=-1, keepdims=True)
-    return (weights / total) @ v, (peak + np.log(total))[..., 0]
-
 
 CASES = [
     dict(dtype="f16"),
@@ -55,20 +49,21 @@ def test_outputs_are_within_their_certificates_of_f64_attention(tmp_path, case):
     tokens = tensors["layers.0.k"].shape[1]
     for layer in (0, 11):
         q, k, v = (tensors[f"layers.{layer}.{name}"] for name in "qkv")
-        out, lse, tau, error, keys, read, grade = (
+        out, lse, tau, error, lse_error, keys, read, grade, dense = (
             written.pop(f"layers.{layer}.{name}")
-            for name in ("out", "lse", "tau", "error", "keys", "bytes", "grade")
+            for name in ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense")
         )
-        exact, exact_lse = exact_attention(tensors, layer, causal, 0.25)
+        exact, exact_lse, _ = exact_attention(tensors, layer, causal, 0.25)
         assert out.shape == exact.shape and out.dtype == np.float32
         assert np.all(np.linalg.norm(out - exact, axis=-1) <= error)
         # Any two averages of the values are this close: a certificate must say more.
         assert np.all(error < 2 * np.linalg.norm(v.astype(np.float64), axis=-1).max())
-        assert np.abs(lse - exact_lse).max() <= layers[layer]["lse_error"]["max"]
+        assert np.all(np.abs(lse - exact_lse) <= lse_error)
+        assert lse_error.max() == layers[layer]["lse_error"]["max"]
         seen = tensors["positions"] + 1 if causal else np.full(q.shape[1], tokens)
         assert np.array_equal(keys, np.broadcast_to(seen, q.shape[:2]))
         assert np.array_equal(read, keys * (q.shape[2] + v.shape[2]) * k.dtype.itemsize)
-        assert np.all(grade == 0) and np.all((tau >= 0) & (tau <= 1))
+        assert np.all(grade == 0) and np.all(dense == 1) and np.all((tau >= 0) & (tau <= 1))
     assert written == {}
 
 
@@ -163,7 +158,7 @@ def test_every_tensor_written_starts_at_a_multiple_of_its_element_size(tmp_path)
     sizes = {"F64": 8, "I64": 8, "F32": 4, "U8": 1}
     entries = json.loads(raw[8 : 8 + length])
     del entries["__metadata__"]
-    assert len(entries) == 21
+    assert len(entries) == 27
     for name, entry in entries.items():
         assert (8 + length + entry["data_offsets"][0]) % sizes[entry["dtype"]] == 0, name
 

@@ -31,7 +31,25 @@ USAGE = {
     "unknown manual": (["manual", "pdf"], "there is no 'pdf'; available: man, markdown"),
     "layer not in trace": (["attend", DATA, "--dense", "--layer", "4"], "it has 3, 12, 21"),
     "layer in words": (["attend", DATA, "--dense", "--layer", "four"], "--layer"),
-    "no mode": (["attend", DATA], "give --dense"),
+    "no mode": (["attend", DATA], "give --budget, or --dense"),
+    "two modes": (
+        ["attend", DATA, "--dense", "--budget", "mass:0.05"],
+        "--dense and --budget exclude each other",
+    ),
+    "ladder without a budget": (
+        ["attend", DATA, "--dense", "--ladder", "off"],
+        "--ladder says how to read",
+    ),
+    "ladder neither on nor off": (
+        ["attend", DATA, "--budget", "mass:0.05", "--ladder", "up"],
+        "--ladder: there is no 'up'; available: on, off",
+    ),
+    "grade that is not there": (
+        ["attend", DATA, "--budget", "mass:0.05", "--grade", "confident"],
+        "--grade: there is no 'confident'; available: proved",
+    ),
+    "budget without a value": (["attend", DATA, "--budget"], "--budget: its value is missing"),
+    "two budgets": (["attend", DATA, "--budget", "mass:0.05", "--budget", "topk:4"], "--budget"),
     "out is a directory": (["attend", DATA, "--dense", "--out", "docs"], "--out: docs: is a directory"),
     "out is nothing": (
         ["attend", DATA, "--dense", "--out", ""],
@@ -278,14 +296,15 @@ def slow_trace(tmp_path_factory):
     return save_trace(tmp_path_factory.mktemp("slow") / "slow.safetensors", tensors, causal=False)
 
 
-def slow_command(slow_trace, out):
-    return [program(), "attend", slow_trace, "--dense", "--check", "--threads", "1", "--out", out]
+def slow_command(slow_trace, out, mode=("--dense",)):
+    return [program(), "attend", slow_trace, *mode, "--check", "--threads", "1", "--out", out]
 
 
+@pytest.mark.parametrize("mode", [["--dense"], ["--budget", "mass:0.05"]], ids=["dense", "budget"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_during_the_work_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, number):
+def test_ctrl_c_during_the_work_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, number, mode):
     running = subprocess.Popen(
-        slow_command(slow_trace, tmp_path / "out.safetensors"), stderr=subprocess.PIPE
+        slow_command(slow_trace, tmp_path / "out.safetensors", mode), stderr=subprocess.PIPE
     )
     time.sleep(0.8)
     running.send_signal(number)

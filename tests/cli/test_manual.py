@@ -98,6 +98,7 @@ def test_completion_offers_commands_options_values_and_files(shell):
     assert completes("tamis", "attend", "--de") == ["--dense"]
     assert completes("tamis", "attend", "x", "--thr") == ["--threads"]
     assert completes("tamis", "--backend", "") == ["cpu"]
+    assert set(completes("tamis", "attend", "x", "--ladder", "")) == {"on", "off"}
     assert set(completes("tamis", "completion", "")) == {"bash", "zsh", "fish"}
     assert "--dense" not in completes("tamis", "info", "--")
     assert any(word.startswith("data/smoll") for word in completes("tamis", "attend", "data/"))

@@ -1,0 +1,32 @@
+// --budget: one budget for every head, or a profile's budget for each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <tamis/budget.h>
+#include <tamis/trace.h>
+
+namespace tamis::cli {
+
+class Budgets {
+ public:
+  /// `text` is a budget or profile:FILE, which is read here.
+  explicit Budgets(const std::string& text);
+
+  /// One budget for all query heads of the layer, or one for each. Throws `input`, naming the profile,
+  /// the layer and the head, if the profile does not fit.
+  [[nodiscard]] std::vector<Budget> of_layer(const Trace& trace, const TraceLayer& layer) const;
+  /// As given on the command line; budgets in their shortest form.
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// The same, without the folders of a profile: fit for a file that others read.
+  [[nodiscard]] std::string label() const;
+
+ private:
+  std::string text_;
+  std::string profile_;  ///< empty: `all_` holds for every head
+  Budget all_;
+  std::vector<HeadBudget> heads_;
+};
+
+}  // namespace tamis::cli

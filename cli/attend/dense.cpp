@@ -1,0 +1,64 @@
+#include "attend/dense.h"
+
+#include <chrono>
+#include <span>
+
+#include "attend/blocks.h"
+#include "attend/rounding.h"
+#include "terminal/interrupt.h"
+
+namespace tamis::cli {
+namespace {
+
+/// Enough rows for full tiles on every core, few enough for seconds between two looks at Ctrl-C.
+constexpr std::int64_t rows_per_call = 8192;
+
+/// Every key and value was read; what is left to certify is rounding.
+std::vector<Certificate> certify(const Trace& trace, const TraceLayer& layer, const LayerData& data) {
+  const std::vector<Rounding> roundings = layer_rounding(trace, layer, data);
+  std::vector<Certificate> certificates(roundings.size());
+  for (std::size_t row = 0; row < roundings.size(); ++row) {
+    Certificate& certificate = certificates[row];
+    certificate.tau = roundings[row].tau;
+    certificate.error = roundings[row].error;
+    certificate.lse_error = roundings[row].lse;
+    certificate.dense = true;
+    const std::int64_t keys = trace.seen()[row % static_cast<std::size_t>(layer.shape.queries)];
+    certificate.exact_keys = certificate.exact_values = keys;
+    certificate.exact_bytes = keys * token_bytes(layer.shape);
+  }
+  return certificates;
+}
+
+}  // namespace
+
+LayerResult dense_layer(const Trace& trace, const TraceLayer& layer, const LayerData& data,
+                        Workspace& workspace, Progress& progress) {
+  using Clock = std::chrono::steady_clock;
+  const Shape& shape = layer.shape;
+  LayerResult result;
+  result.layer = layer;
+  result.out.resize(static_cast<std::size_t>(shape.rows() * shape.value_dim));
+  result.lse.resize(static_cast<std::size_t>(shape.rows()));
+  const PageTables pages(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
+                         trace.tokens(), shape.head_dim, shape.value_dim);
+  const View<const float> q(data.q.data(), shape.rows(), shape.head_dim);
+  const View<float> out(result.out.data(), shape.rows(), shape.value_dim);
+  progress.enter(attention_stage);
+  for (const Block& block : blocks_of(shape, rows_per_call)) {
+    stop_if_interrupted();
+    const std::int64_t rows = block.shape.rows();
+    const auto begin = Clock::now();
+    dense(
+        block.shape, q.middle_rows(block.row, rows), block.kv(pages.heads()), block.seen(trace.seen()),
+        workspace, out.middle_rows(block.row, rows),
+        std::span(result.lse).subspan(static_cast<std::size_t>(block.row), static_cast<std::size_t>(rows)));
+    result.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    progress.advance(pairs_of(trace, layer) * static_cast<double>(rows) /
+                     static_cast<double>(shape.rows()));
+  }
+  result.certificates = certify(trace, layer, data);
+  return result;
+}
+
+}  // namespace tamis::cli

@@ -1,0 +1,13 @@
+// Dense attention of one layer of a trace, with a certificate for every query of every head.
+#pragma once
+
+#include "attend/result.h"
+#include "terminal/progress.h"
+
+namespace tamis::cli {
+
+/// Reads K and V once more than `dense` does, for the norms in the certificates. Memory: the result.
+LayerResult dense_layer(const Trace& trace, const TraceLayer& layer, const LayerData& data,
+                        Workspace& workspace, Progress& progress);
+
+}  // namespace tamis::cli

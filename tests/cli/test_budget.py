@@ -1,0 +1,369 @@
+"""tamis attend --budget: what it reads, certifies, writes and reports."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import (
+    DATA,
+    ROOT,
+    digest,
+    exact_attention,
+    make_tensors,
+    sanitized,
+    save_trace,
+    sentence_of,
+    tamis,
+)
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+SHAPE = dict(tokens=2500, queries=6, kv_heads=2, group=3, dim=32, value_dim=24)
+FIELDS = ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense")
+BUDGETS = ["mass:0.05", "mass:0.01", "bytes:0.5", "topk:64", "power:4,0.5", "window:200,4"]
+
+
+def rows_of(path, layer):
+    written = load_file(path)
+    return {field: written[f"layers.{layer}.{field}"] for field in FIELDS}
+
+
+def attend(path, tmp_path, *args, status=0, **options):
+    """Runs with --check and --out; the report and the path of the file."""
+    out = tmp_path / "out.safetensors"
+    done = tamis("attend", path, "--check", "--json", "--out", out, *args, status=status, **options)
+    return json.loads(done.stdout), out
+
+
+@pytest.fixture(scope="module")
+def medium(tmp_path_factory):
+    """Queries that see 1 to 2500 keys: few enough for dense, and not."""
+    return save_trace(
+        tmp_path_factory.mktemp("medium") / "medium.safetensors", make_tensors([2, 5], **SHAPE)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("ladder", ["on", "off"])
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget, ladder, dtype):
+    tensors = make_tensors([0], dtype=dtype, **SHAPE)
+    path = save_trace(tmp_path / "trace.safetensors", tensors)
+    before = digest(path)
+    report, out = attend(path, tmp_path, "--budget", budget, "--ladder", ladder)
+    assert digest(path) == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.safetensors", "trace.safetensors"]
+    assert report["violations"] == 0 and report["budget"] == budget and report["ladder"] is (ladder == "on")
+
+    rows = rows_of(out, 0)
+    exact, exact_lse, _ = exact_attention(tensors, 0, True, 0.25)
+    error = np.linalg.norm(rows["out"] - exact, axis=-1)
+    assert rows["out"].shape == exact.shape and rows["out"].dtype == np.float32
+    assert np.all(error <= rows["error"])
+    assert np.all(np.abs(rows["lse"] - exact_lse) <= rows["lse_error"])
+    assert np.all((rows["tau"] >= 0) & (rows["tau"] <= 1)) and np.all(rows["grade"] == 0)
+    # What --check measured is what is measured here, in another order of summation.
+    assert report["error"]["true"]["max"] == pytest.approx(error.max(), rel=1e-6, abs=1e-12)
+    relative = np.sort((error / np.linalg.norm(exact, axis=-1)).ravel())
+    assert report["relative_error"]["max"] == pytest.approx(relative[-1], rel=1e-6, abs=1e-12)
+
+    seen = tensors["positions"] + 1
+    key_bytes = (32 + 24) * tensors["layers.0.k"].dtype.itemsize
+    dense = rows["dense"] == 1
+    assert np.all(rows["keys"] <= seen) and np.all(rows["keys"] >= 0)
+    assert np.array_equal(rows["keys"][dense], np.broadcast_to(seen, dense.shape)[dense])
+    assert np.array_equal(rows["bytes"][dense], rows["keys"][dense] * key_bytes)
+    if budget.startswith("mass"):
+        assert np.all(rows["tau"] <= float(budget.split(":")[1]))
+    if budget.startswith("bytes"):
+        assert np.all(dense | (rows["bytes"] <= 0.5 * seen * key_bytes))
+
+
+def test_what_a_window_drops_is_at_most_its_certified_tau(tmp_path):
+    """The one budget whose kept keys are known from outside: tau is the softmax of the others."""
+    tensors = make_tensors([0], **SHAPE)
+    path = save_trace(tmp_path / "trace.safetensors", tensors)
+    report, out = attend(path, tmp_path, "--budget", "window:200,4", "--ladder", "off")
+    rows = rows_of(out, 0)
+    _, _, weights = exact_attention(tensors, 0, True, 0.25)
+    place = np.arange(SHAPE["tokens"])[None, :]
+    seen = tensors["positions"][:, None] + 1
+    dropped = np.where((place >= 4) & (place < seen - 200), weights, 0).sum(axis=-1)
+    dropped[rows["dense"] == 1] = 0
+    assert np.all(dropped <= rows["tau"])
+    # The weights kept are those of f32 arithmetic: rounding moves them by less than its own certificate.
+    rounding = tamis("attend", path, "--dense", "--json").stdout
+    assert report["tau"]["true"]["max"] == pytest.approx(
+        dropped.max(), abs=json.loads(rounding)["tau"]["max"]
+    )
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_queries_that_see_few_keys_have_the_bits_of_dense_attention(tmp_path, causal):
+    """Up to 8 rows per KV head --dense runs the engine that decode falls back to."""
+    tensors = make_tensors([4], tokens=700, queries=2, kv_heads=2, group=4, dim=64, value_dim=64)
+    path = save_trace(tmp_path / "trace.safetensors", tensors, causal)
+    report, out = attend(path, tmp_path, "--budget", "mass:0.05")
+    assert report["dense_fallbacks"] == report["queries"] == 16
+    assert report["bytes"]["median"] == report["keys"]["max"] == 1
+    assert report["ratios"] == {"tau": None, "error": None}
+    sparse = rows_of(out, 4)
+    tamis("attend", path, "--dense", "--out", tmp_path / "dense.safetensors")
+    dense = rows_of(tmp_path / "dense.safetensors", 4)
+    assert all(
+        np.array_equal(sparse[field], dense[field]) for field in ("out", "lse", "keys", "bytes", "dense")
+    )
+
+
+def test_heads_that_share_a_kv_head_share_what_is_read(medium, tmp_path):
+    report, out = attend(medium, tmp_path, "--budget", "mass:0.05")
+    seen = np.linspace(0, 2499, 6).astype(np.int64) + 1
+    per_layer = []
+    for layer in (2, 5):
+        rows = rows_of(out, layer)
+        for field in ("keys", "bytes"):
+            grouped = rows[field].reshape(2, 3, 6)
+            assert np.all(grouped == grouped[:, :1])
+        per_layer.append((rows["bytes"][::3] / (seen * (32 + 24) * 2), rows["keys"][::3] / seen))
+    shares = dict(
+        zip(
+            ("bytes", "keys"),
+            (np.concatenate(c).ravel() for c in zip(*per_layer, strict=True)),
+            strict=True,
+        )
+    )
+    for field, values in shares.items():
+        values = np.sort(values)
+        assert report[field]["max"] == values[-1]
+        assert report[field]["median"] == values[len(values) // 2 - 1]
+        assert report[field]["p90"] == values[int(np.ceil(0.9 * len(values))) - 1]
+        assert report[field]["mean"] == pytest.approx(values.mean())
+    assert report["keys"]["dense"] == 2 * 2 * seen.sum()
+    assert report["bytes"]["dense"] == report["keys"]["dense"] * (32 + 24) * 2
+
+
+def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
+    report, out = attend(medium, tmp_path, "--budget", "mass:0.05")
+    shared = {
+        "violations", "dense_fallbacks", "tau", "error", "lse_error", "relative_error", "ratios", "bytes", "keys",
+        "meshes", "index", "seconds", "queries",
+    }  # fmt: skip
+    assert set(report) == shared | {
+        "trace", "budget", "ladder", "checked", "layers", "target", "backend", "threads", "version",
+    }  # fmt: skip
+    for layer in report["layers"]:
+        assert set(layer) == shared | {"layer", "query_heads", "kv_heads", "tokens", "dtype"}
+    assert report["queries"] == 2 * 6 * 6 and report["checked"] is True and report["trace"] == str(medium)
+    both = [rows_of(out, layer) for layer in (2, 5)]
+    assert report["dense_fallbacks"] == sum(int(rows["dense"].sum()) for rows in both)
+    for field in ("tau", "error"):
+        values = np.sort(np.concatenate([rows[field].ravel() for rows in both]))
+        assert report[field]["max"] == values[-1]
+        assert report[field]["median"] == values[len(values) // 2 - 1]
+        assert report[field]["p90"] == values[int(np.ceil(0.9 * len(values))) - 1]
+        assert set(report[field]["true"]) == {"median", "p90", "max"}
+        assert report[field]["true"]["max"] <= report[field]["max"]
+    meshes = report["meshes"]
+    assert set(meshes) == {"coarse", "middle", "exact"}
+    assert sum(mesh["bytes"]["mean"] for mesh in meshes.values()) == pytest.approx(report["bytes"]["mean"])
+    assert sum(mesh["keys"]["mean"] for mesh in meshes.values()) == pytest.approx(1)
+    assert meshes["exact"]["keys"] == {
+        name: report["keys"][name] for name in ("median", "p90", "max", "mean")
+    }
+    assert set(meshes["middle"]) == set(meshes["exact"]) == {"bytes", "keys", "values"}
+    index = report["index"]
+    assert index["share"] == pytest.approx(index["bytes"] / (2 * 2 * 2500 * (32 + 24) * 2))
+    assert index["bytes"] == sum(layer["index"]["bytes"] for layer in report["layers"])
+    assert report["seconds"] == pytest.approx(sum(layer["seconds"] for layer in report["layers"]))
+
+
+def test_without_check_what_was_not_measured_is_null(medium):
+    report = json.loads(tamis("attend", medium, "--budget", "mass:0.05", "--json").stdout)
+    assert report["checked"] is False
+    for part in (report, *report["layers"]):
+        assert part["violations"] is part["relative_error"] is part["ratios"] is None
+        assert "true" not in part["tau"] and "true" not in part["error"] and "true" not in part["lse_error"]
+
+
+def test_metadata_of_the_result_say_where_it_comes_from(medium, tmp_path):
+    _, out = attend(medium, tmp_path, "--budget", "mass:0.050", "--ladder", "off", "--grade", "proved")
+    with safe_open(out, framework="np") as file:
+        metadata = file.metadata()
+    info = json.loads(tamis("info", "--json").stdout)
+    assert metadata == {
+        "format": "tamis-attention",
+        "trace": "medium.safetensors",
+        "budget": "mass:0.05",
+        "ladder": "off",
+        "grades": "0: proved",
+        "target": info["target"],
+        "backend": "cpu",
+        "tamis": info["version"],
+    }
+
+
+@pytest.mark.parametrize("budget", ["mass:0.05", "bytes:0.3"])
+@pytest.mark.parametrize("path", [DATA, None], ids=["shipped", "random"])
+def test_the_number_of_threads_does_not_change_a_byte(path, budget, medium, tmp_path):
+    layer = ["--layer", 12] if path else []
+    for threads in (1, 2):
+        out = tmp_path / f"{threads}.safetensors"
+        tamis("attend", path or medium, *layer, "--budget", budget, "--threads", threads, "--out", out)
+    assert digest(tmp_path / "1.safetensors") == digest(tmp_path / "2.safetensors")
+
+
+def test_a_profile_gives_each_head_its_own_budget(medium, tmp_path):
+    profile = tmp_path / "profile.json"
+
+    def written(budgets):
+        heads = [
+            {"layer": layer, "head": h, "budget": b} for layer in (2, 5, 9) for h, b in enumerate(budgets)
+        ]
+        profile.write_text(json.dumps({"heads": heads, "trace": "elsewhere"}))
+        return attend(medium, tmp_path, "--budget", f"profile:{profile}")
+
+    report, out = written(["topk:40"] * 6)
+    assert report["budget"] == f"profile:{profile}" and report["violations"] == 0
+    with safe_open(out, framework="np") as file:
+        assert file.metadata()["budget"] == "profile:profile.json"
+    alike = load_file(out)
+    attend(medium, tmp_path, "--budget", "topk:40")
+    same = load_file(out)
+    assert all(np.array_equal(alike[name], same[name]) for name in alike)
+
+    _, out = written(["mass:0.2"] * 3 + ["mass:0.001"] * 3)
+    tau = rows_of(out, 2)["tau"]
+    assert np.all(tau[:3] <= 0.2) and np.all(tau[3:] <= 0.001)
+
+
+def test_the_table_has_a_line_per_layer_and_one_for_all(medium):
+    lines = tamis("attend", medium, "--budget", "mass:0.05", "--check").stdout.splitlines()
+    assert lines[0].split()[:3] == ["layer", "queries", "dense"]
+    assert [line.split()[0] for line in lines[1:4]] == ["2", "5", "all"]
+    assert [line.split()[-1] for line in lines[1:4]] == ["0", "0", "0"]
+    assert len({len(line) for line in lines[:4]}) == 1
+    assert "mass:0.05, ladder on" in lines[-1] and lines[-1].endswith(
+        "0 violations against the f64 reference."
+    )
+    unchecked = tamis("attend", medium, "--budget", "topk:9", "--ladder", "off", "--layer", 5).stdout
+    assert "topk:9, ladder off" in unchecked and unchecked.endswith("certified, not checked.\n")
+
+
+def test_logits_too_large_for_f32_are_bad_input_that_names_layer_and_query(tmp_path):
+    tensors = make_tensors([4], dtype="f32", **SHAPE)
+    tensors["layers.4.q"][:, 2] *= 1e30
+    tensors["layers.4.k"] *= 1e30
+    tensors["layers.4.q"][:, :2] *= 1e-30
+    path = save_trace(tmp_path / "huge.safetensors", tensors)
+    out = tmp_path / "out.safetensors"
+    done = tamis("attend", path, "--budget", "mass:0.05", "--out", out, status=2)
+    assert sentence_of(done).startswith(f"{path}: layer 4: query 2: ")
+    assert not out.exists()
+
+
+LIAR = """
+// Stands between the program and tamis::attend, and spoils one thing that it returns.
+#include <dlfcn.h>
+#include <tamis/sieve.h>
+#include <cstdlib>
+#include <limits>
+#include <string>
+namespace tamis {
+void attend(const Index& index, const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+            std::span<const std::int64_t> seen, std::span<const Budget> budgets, const SieveOptions& options,
+            Workspace& workspace, View<float> out, std::span<float> lse, std::span<Certificate> certificates) {
+  Dl_info self;
+  dladdr(reinterpret_cast<void*>(&attend), &self);
+  static const auto honest = reinterpret_cast<decltype(&attend)>(dlsym(RTLD_NEXT, self.dli_sname));
+  honest(index, shape, q, kv, seen, budgets, options, workspace, out, lse, certificates);
+  const std::string lie = std::getenv("LIE");
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  static int calls = 0;
+  ++calls;
+  for (Certificate& certificate : certificates) {
+    if (lie == "tau") certificate.tau = 0;
+    if (lie == "error") certificate.error = 0;
+    if (lie == "lse") certificate.lse_error = 0;
+    if (lie == "tau is nan") certificate.tau = nan;
+    if (lie == "error is nan") certificate.error = nan;
+  }
+  if (lie == "output") out(0, 0) += 100;
+  if (lie == "output is nan") out(0, 0) = nan;
+  if (lie == "fickle") out(0, 0) += static_cast<float>(calls);
+  if (lie == "weights" && options.weights.rows > 0) options.weights(0, 0) += 1e30f;
+  if (lie == "weights missing" && options.weights.rows > 0) options.weights(0, 0) = nan;
+}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def liar(tmp_path_factory):
+    compiler = shutil.which("c++")
+    if compiler is None or sanitized():
+        pytest.skip("needs a compiler and a program without sanitizers: not run")
+    source = tmp_path_factory.mktemp("liar") / "liar.cpp"
+    source.write_text(LIAR)
+    library = source.with_suffix(".so")
+    subprocess.run(
+        [
+            compiler,
+            "-std=c++20",
+            "-shared",
+            "-fPIC",
+            f"-I{ROOT / 'include'}",
+            source,
+            "-o",
+            library,
+            "-ldl",
+        ],
+        check=True,
+    )
+    return library
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "tau", "error", "lse", "tau is nan", "error is nan", "output", "output is nan", "weights",
+        "weights missing",
+    ],
+)  # fmt: skip
+def test_a_lie_is_found_and_the_answer_is_no(liar, medium, tmp_path, lie):
+    env = os.environ | {"LD_PRELOAD": str(liar), "LIE": lie}
+    report, _ = attend(medium, tmp_path, "--budget", "mass:0.05", "--layer", 2, status=1, env=env)
+    # One head of 6 spoiled at every step, or every head; at the first step, with one key, tau and lse of
+    # dense attention are exact.
+    one_head = lie.startswith(("output", "weights"))
+    assert (4 if one_head else 24) <= report["violations"] <= (6 if one_head else 36)
+    assert (
+        f"{report['violations']} violations"
+        in tamis(
+            "attend", medium, "--budget", "mass:0.05", "--layer", 2, "--check", status=1, env=env
+        ).stdout
+    )
+
+
+def test_an_engine_that_cannot_repeat_itself_is_a_failure(liar, medium):
+    env = os.environ | {"LD_PRELOAD": str(liar), "LIE": "fickle"}
+    done = tamis("attend", medium, "--budget", "mass:0.05", "--layer", 2, "--check", status=3, env=env)
+    assert "two different outputs" in sentence_of(done)
+
+
+@pytest.mark.parametrize("ladder", ["on", "off"])
+def test_the_shipped_trace_is_read_sparsely_and_holds_its_certificates(tmp_path, ladder):
+    report, out = attend(DATA, tmp_path, "--budget", "mass:0.05", "--layer", 12, "--ladder", ladder)
+    assert report["violations"] == 0 and report["queries"] == 3 * 256
+    assert report["dense_fallbacks"] == 0 and report["bytes"]["median"] < 0.5
+    assert 1 <= report["ratios"]["tau"]["median"] <= report["ratios"]["tau"]["p90"]
+    assert 1 <= report["ratios"]["error"]["median"] <= report["ratios"]["error"]["p90"]
+    assert all(mesh["bytes"]["median"] > 0 for mesh in report["meshes"].values())
+    tensors = load_file(DATA)
+    rows = rows_of(out, 12)
+    exact, exact_lse, _ = exact_attention(tensors, 12, True, 0.125)
+    assert np.all(np.linalg.norm(rows["out"] - exact, axis=-1) <= rows["error"])
+    assert np.all(np.abs(rows["lse"] - exact_lse) <= rows["lse_error"])
+    assert np.all(rows["tau"] <= 0.05)
