@@ -17,6 +17,7 @@ std::vector<Target> targets() {
   int count = 0;
   const KernelTarget* all = kernel_targets(count);
   std::vector<Target> result;
+  result.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) result.push_back({all[i].kernels->name, all[i].runs_here});
   return result;
 }

@@ -1,4 +1,8 @@
 // The choice of a target: once per process, by what the CPU has or by what TAMIS_TARGET names.
+#ifdef TAMIS_X86
+#include <cpuid.h>
+#endif
+
 #include <array>
 #include <cstdlib>
 #include <string>
@@ -11,9 +15,15 @@ namespace tamis {
 namespace {
 
 #ifdef TAMIS_X86
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+/// Clang 14 has no name for it.
+bool has_f16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

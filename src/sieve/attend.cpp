@@ -144,29 +144,36 @@ void scale_queries(const Caller& caller, Step& step) {
   }
 }
 
-/// Whether the budget leaves nothing to choose, or there is too little to gain from choosing.
+/// Whether a row's budget is to read everything that it sees.
+bool wants_all(const StepRow& row) {
+  const Budget& b = row.budget;
+  switch (b.kind) {
+    case Budget::Kind::topk:
+    case Budget::Kind::power:
+      return row.keys >= row.seen;
+    case Budget::Kind::bytes:
+      return b.share >= 1;
+    case Budget::Kind::window:
+      return row.seen <= b.window || row.seen - b.window <= b.sinks;
+    default:
+      return false;
+  }
+}
+
+/// Whether there is nothing to choose, because the keys are few, a row wants them all, or too many are
+/// pinned.
 bool dense_anyway(const Step& step) {
+  const Shape& shape = step.call->shape;
+  const std::int64_t key = (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
   if (step.keys < step.options->dense_below || step.blocks == 0) return true;
-  bool all = true;
+  if (step.blocks * static_cast<std::int64_t>(step.layout->coarse_bytes) + step.pinned * key >=
+      step.keys * key)
+    return true;
   for (int r = 0; r < step.rows; ++r) {
     const StepRow& row = step.row[static_cast<std::size_t>(r)];
-    const Budget& b = row.budget;
-    switch (b.kind) {
-      case Budget::Kind::topk:
-      case Budget::Kind::power:
-        all = all && row.keys >= row.seen;
-        break;
-      case Budget::Kind::bytes:
-        all = all && b.share >= 1;
-        break;
-      case Budget::Kind::window:
-        all = all && (row.seen <= b.window || row.seen - b.window <= b.sinks);
-        break;
-      default:
-        all = false;
-    }
+    if (row.seen == step.keys && wants_all(row)) return true;
   }
-  return all;
+  return false;
 }
 
 /// Bytes that a budget of bytes leaves after what is read in any case.
@@ -208,8 +215,12 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
     scale_queries(caller, step);
     sample(step, scratch(worker));
     pin(step, scratch(worker));
-    if (step.reads[step.spans].failed) step.dense = true;
+    settle_sample(step);
+    step.dense = step.reads[step.spans].failed || !step.sane || dense_is_cheaper(step, warm(step));
+    step.scanned = step.blocks / sample_stride(step.blocks);
   });
+  for (Step& step : steps)
+    if (!step.dense) step.scanned = step.blocks;
   clock.lap(Stage::prepare);
   each_span([&](Step& step, std::int64_t span, int worker) { scan_span(step, span, scratch(worker)); });
   clock.lap(Stage::scan);
@@ -344,8 +355,8 @@ void attend_heads(const Caller& caller) {
     StageClock clock(workspace.stages);
     for (const Step& step : batch) {
       if (step.dense) {
-        attend_densely(caller.call, step.head, caller.index, caller.options, caller.workspace, caller.out,
-                       caller.lse, caller.certificates);
+        attend_densely(caller.call, step.head, caller.index, step.scanned, caller.options, caller.workspace,
+                       caller.out, caller.lse, caller.certificates);
       } else if (caller.options.weights.rows > 0) {
         write_weights(step, caller.options.weights);
       }
@@ -368,7 +379,7 @@ void attend(const Index& index, const Shape& shape, View<const float> q, std::sp
   const Caller caller{call, index.impl(), budgets, options, workspace, out, lse, certificates};
   if (shape.group() * shape.queries > sieve_rows) {
     for (std::int64_t head = 0; head < shape.kv_heads; ++head)
-      attend_densely(call, head, index.impl(), options, workspace, out, lse, certificates);
+      attend_densely(call, head, index.impl(), 0, options, workspace, out, lse, certificates);
   } else {
     attend_heads(caller);
   }

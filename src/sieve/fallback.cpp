@@ -80,8 +80,8 @@ void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row
 }  // namespace
 
 void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
-                    const SieveOptions& options, Workspace& workspace, View<float> out,
-                    std::span<float> lse, std::span<Certificate> certificates) {
+                    std::int64_t scanned, const SieveOptions& options, Workspace& workspace,
+                    View<float> out, std::span<float> lse, std::span<Certificate> certificates) {
   Shape shape = call.shape;
   shape.query_heads = call.shape.group();
   shape.kv_heads = 1;
@@ -99,6 +99,7 @@ void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Im
   Certificate read;
   read.dense = true;
   read.exact_keys = read.exact_values = keys;
+  read.coarse_bytes = scanned * static_cast<std::int64_t>(index.layout.coarse_bytes);
   read.exact_bytes = keys * (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
   for (std::int64_t r = 0; r < shape.rows(); ++r) {
     const std::int64_t row = first + r;
@@ -125,7 +126,7 @@ void check_weights(const Shape& shape, std::span<const KvPages> kv, std::span<co
   for (const KvPages& head : kv)
     for (std::int64_t i = 0; i < shape.queries; ++i) most = std::max(most, keys_seen(seen, i, head));
   if (weights.rows < shape.rows() || weights.cols < most || weights.stride < weights.cols ||
-      weights.data == nullptr)
+      (weights.data == nullptr && most > 0))
     fail(Code::usage, "the weights are {} × {} with stride {}; they must be at least {} × {}", weights.rows,
          weights.cols, weights.stride, shape.rows(), most);
 }

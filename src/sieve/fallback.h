@@ -8,11 +8,11 @@
 
 namespace tamis {
 
-/// All rows of one KV head. Reads K and V once; norms come from the index, and from the keys and values
-/// themselves where they are not indexed.
+/// All rows of one KV head, after `scanned` blocks were scanned in vain. Reads K and V once; norms come
+/// from the index, and from the keys and values themselves where they are not indexed.
 void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
-                    const SieveOptions& options, Workspace& workspace, View<float> out,
-                    std::span<float> lse, std::span<Certificate> certificates);
+                    std::int64_t scanned, const SieveOptions& options, Workspace& workspace,
+                    View<float> out, std::span<float> lse, std::span<Certificate> certificates);
 
 /// Throws `usage` unless `weights` has room for every row and the most keys that a row sees.
 void check_weights(const Shape& shape, std::span<const KvPages> kv, std::span<const std::int64_t> seen,

@@ -101,37 +101,53 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
 
 }  // namespace
 
-// One in sixteen, spread evenly, and never none.
-std::int64_t sampled_blocks(std::int64_t blocks) { return (blocks + 15) / 16; }
-std::int64_t sampled_block(std::int64_t blocks, std::int64_t i) { return std::min(blocks - 1, i * 16 + 7); }
+std::int64_t sample_stride(std::int64_t blocks) { return std::max<std::int64_t>(1, blocks / 8); }
 
 void sample(Step& step, float* scratch) {
   std::array<double, sieve_rows> top;
   top.fill(-std::numeric_limits<double>::infinity());
-  for (std::int64_t i = 0; i < sampled_blocks(step.blocks); ++i) {
-    const std::int64_t block = sampled_block(step.blocks, i);
+  step.sane = true;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    if (!step.sampled(block)) continue;
     // Relative to the logit of the block's centre, from where no logit of a sane head is 126 octaves away.
     const FoldedBlock folded = fold_block(step, block, scratch);
     for (int r = 0; r < step.rows; ++r)
-      step.row[static_cast<std::size_t>(r)].reference = folded.row[static_cast<std::size_t>(r)].base;
-    scan_block(step, block, step.q, 0, scratch);
+      step.row[static_cast<std::size_t>(r)].reference =
+          std::round(static_cast<double>(folded.row[static_cast<std::size_t>(r)].base));
+    if (!scan_block(step, block, step.q, 0, scratch)) step.sane = false;
     for (int r = 0; r < step.rows; ++r) {
+      const double reference = step.row[static_cast<std::size_t>(r)].reference;
       const float most = step.call->kernels.maximum(step.bounds(block, r), block_keys);
-      if (most > 0.0F) {
-        double& best = top[static_cast<std::size_t>(r)];
-        best = std::max(
-            best, folded.row[static_cast<std::size_t>(r)].base + std::log2(static_cast<double>(most)));
-      }
+      step.at(block, r).spread = static_cast<float>(reference);
+      if (most > 0.0F)
+        top[static_cast<std::size_t>(r)] =
+            std::max(top[static_cast<std::size_t>(r)], reference + std::log2(static_cast<double>(most)));
     }
   }
   for (int r = 0; r < step.rows; ++r)
     step.row[static_cast<std::size_t>(r)].reference = top[static_cast<std::size_t>(r)];
 }
 
+void settle_sample(Step& step) {
+  for (std::int64_t block = 0; block < step.blocks; ++block)
+    for (int r = 0; step.sampled(block) && r < step.rows; ++r) {
+      BlockRow& row = step.at(block, r);
+      const double octaves =
+          static_cast<double>(row.spread) - step.row[static_cast<std::size_t>(r)].reference;
+      // A power of 2, so that nothing is rounded; what falls out of range below is counted as vanished.
+      const auto factor = static_cast<float>(std::exp2(std::clamp(octaves, -149.0, 127.0)));
+      float* weights = step.bounds(block, r);
+      for (std::int64_t j = 0; j < block_keys; ++j) weights[j] *= factor;
+      row.sum *= factor;
+      step.sane = step.sane && row.sum < 0x1p100F;
+    }
+}
+
 void scan_span(Step& step, std::int64_t span, float* scratch) {
   step.reads[span] = {};
   const Layout& layout = *step.layout;
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+    if (step.sampled(block)) continue;
     const std::int64_t next = std::min(block + 1, step.blocks - 1);
     if (!scan_block(step, block, step.index->coarse_block(step.head, next).at,
                     next > block ? static_cast<std::int64_t>(layout.coarse_bytes) : 0, scratch))

@@ -19,13 +19,14 @@ constexpr double value_worth = 0.11;
 /// Dropping: the share of the tolerance that keys which are not even refined may use up.
 constexpr double unrefined_share = 0.15;
 
-/// Walks look at every stride-th block of a long context, 16 blocks or more. A threshold that nothing is
-/// promised of is then settled; the one that keeps a promise goes on from there over all blocks.
-std::int64_t sample_stride(const Step& step) { return std::clamp<std::int64_t>(step.blocks / 16, 1, 16); }
-
-double share_of_blocks(const Step& step, std::int64_t stride) {
-  return static_cast<double>((step.blocks + stride - 1) / stride) / static_cast<double>(step.blocks);
+/// Walks look at a sample of blocks. A threshold that nothing is promised of is then settled; the one that
+/// keeps a promise goes on from there over all blocks.
+double share_looked_at(const Step& step) {
+  return static_cast<double>(step.blocks / step.every) / static_cast<double>(step.blocks);
 }
+
+/// One block in so many is enough to place a threshold that nothing is promised of.
+std::int64_t walk_stride(const Step& step) { return std::clamp<std::int64_t>(step.blocks / 16, 1, 16); }
 
 using Kind = Budget::Kind;
 
@@ -188,9 +189,8 @@ void ask_coarse(Step& step, std::int64_t span) {
   SpanReads& reads = step.reads[span];
   reads.asked = {};
   for (int r = 0; r < step.rows; ++r) step.sums(span, r).asked = {};
-  const std::int64_t stride = sample_stride(step);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
-    if (block % stride != 0) continue;
+    if (!step.looked_at(block)) continue;
     if (kind_of(step) == Kind::mass) {
       for (int r = 0; r < step.rows; ++r) {
         if (row_of(step, r).walk.done()) continue;
@@ -219,7 +219,7 @@ void ask_coarse(Step& step, std::int64_t span) {
 }
 
 void answer_coarse(Step& step) {
-  const double looked_at = share_of_blocks(step, sample_stride(step));
+  const double looked_at = share_looked_at(step);
   if (kind_of(step) != Kind::mass && !step.counting) {
     step.walk.answer([&](int i) {
       return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
@@ -277,9 +277,7 @@ void ask_all(Step& step, void (*ask)(Step&, std::int64_t)) {
   for (std::int64_t span = 0; span < step.spans; ++span) ask(step, span);
 }
 
-}  // namespace
-
-void select_coarse(Step& step, float* warm) {
+void walk_coarse(Step& step, float* warm) {
   start_coarse(step, warm);
   for (bool counted = step.counting;; counted = false) {
     while (open_coarse(step)) {
@@ -289,6 +287,85 @@ void select_coarse(Step& step, float* warm) {
     finish_coarse(step, warm);
     if (!counted || step.counting) return;  // keys were counted, and the ladder now spends their bytes
   }
+}
+
+}  // namespace
+
+void select_coarse(Step& step, float* warm) {
+  step.every = walk_stride(step);
+  walk_coarse(step, warm);
+}
+
+// ---- Before the scan ----
+
+namespace {
+
+/// What reading costs in time, in units of a key and value in dense attention: measured with 4 rows on AVX2
+/// (docs/results/sieve.md); a wrong number costs time, never correctness.
+constexpr double scan_cost = 0.27;
+constexpr double middle_key_cost = 0.45;
+constexpr double middle_value_cost = 0.45;
+constexpr double exact_cost = 0.7;  // of a key or a value
+constexpr double worth_it = 1;
+
+}  // namespace
+
+bool dense_is_cheaper(Step& step, const float* warm) {
+  if (kind_of(step) != Kind::mass) return false;
+  const Prices price(step);
+  step.every = sample_stride(step.blocks);
+  const double share = share_looked_at(step);
+  for (std::int64_t span = 0; span < step.spans; ++span)
+    for (int r = 0; r < step.rows; ++r) {
+      double expected = 0;
+      for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
+        if (step.sampled(block))
+          expected += static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
+      step.sums(span, r).expected = expected / share;
+    }
+  std::array<float, sieve_rows> found;
+  std::copy_n(warm, step.rows, found.begin());
+  walk_coarse(step, found.data());
+  // Values: a second walk over the same bounds, scaled to estimates.
+  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
+  for (int r = 0; r < step.rows; ++r) {
+    StepRow& row = row_of(step, r);
+    row.value_walk.start(grid, row.coarse);
+    while (!row.value_walk.done()) {
+      std::array<float, 4> sums{};
+      for (std::int64_t block = 0; block < step.blocks; ++block)
+        if (step.sampled(block))
+          step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, step.at(block, r).phi,
+                                             step.at(block, r).phi * residual_share(step, block), ratio,
+                                             row.value_walk.asked().data(), sums.data());
+      row.value_walk.answer([&](int i) {
+        return static_cast<double>(sums[static_cast<std::size_t>(i)]) <=
+               value_share * row.budget.eps * row.expected * share;
+      });
+    }
+  }
+  double cost = 0;
+  std::int64_t keys = 0;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    if (!step.sampled(block)) continue;
+    Mask refined{}, exact{}, coded{}, whole{};
+    for (int r = 0; r < step.rows; ++r) {
+      const StepRow& row = row_of(step, r);
+      const BlockRow& b = step.at(block, r);
+      const float* bounds = step.bounds(block, r);
+      const double value = row.value_walk.last_yes();
+      mark(step, bounds, block_keys, row.coarse / b.psi, refined);
+      mark(step, bounds, block_keys, row.coarse * (price.exact_key / price.middle_key) / b.rho, exact);
+      mark(step, bounds, block_keys, value / b.phi, coded);
+      mark(step, bounds, block_keys,
+           value * ratio / std::max(static_cast<double>(residual_share(step, block)), 1e-6) / b.phi, whole);
+    }
+    for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
+    keys += block_keys;
+    cost += middle_key_cost * ones(refined) + middle_value_cost * ones(coded) +
+            exact_cost * (ones(exact) + ones(whole));
+  }
+  return scan_cost + cost / static_cast<double>(keys) > worth_it;
 }
 
 // ---- After refining ----
@@ -302,7 +379,7 @@ void start_fine(Step& step) {
   step.cap -= std::llround(static_cast<double>(spent) * price.middle_key);
   step.walk.start(grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
   step.counting = by_keys(step) && !step.ladder();
-  step.stride = sample_stride(step);
+  step.every = walk_stride(step);
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     const double used = sum_over_spans(step, r, &SpanRow::used);
@@ -343,7 +420,7 @@ void ask_fine(Step& step, std::int64_t span) {
   const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     const int n = step.count[block];
-    if (n == 0 || block % step.stride != 0) continue;
+    if (n == 0 || !step.looked_at(block)) continue;
     for (int r = 0; r < step.rows; ++r) {
       const StepRow& row = row_of(step, r);
       SpanRow& sums = step.sums(span, r);
@@ -370,7 +447,7 @@ void ask_fine(Step& step, std::int64_t span) {
 }
 
 void answer_fine(Step& step) {
-  const double looked_at = share_of_blocks(step, step.stride);
+  const double looked_at = share_looked_at(step);
   if (kind_of(step) != Kind::mass && !step.counting) {
     step.walk.answer([&](int i) {
       return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
@@ -402,8 +479,8 @@ bool select_fine(Step& step) {
     ask_all(step, ask_fine);
     answer_fine(step);
   }
-  if (step.stride == 1) return true;
-  step.stride = 1;
+  if (step.every == 1) return true;
+  step.every = 1;
   step.walk.restart();
   for (int r = 0; r < step.rows; ++r) row_of(step, r).walk.restart();
   return true;

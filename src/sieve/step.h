@@ -82,6 +82,8 @@ struct StepRow {
   Walk value_walk;
 };
 
+std::int64_t sample_stride(std::int64_t blocks);
+
 struct Step {
   const DenseCall* call;
   const Index::Impl* index;
@@ -95,14 +97,16 @@ struct Step {
   std::int64_t q_stride, o_stride;
   std::int64_t pinned;  ///< keys read exactly in any case: pinned ones, then those after the last block
   std::array<StepRow, sieve_rows> row;
-  Walk walk;            ///< of budgets that the rows share
-  bool dense;           ///< give up: compute densely
-  bool counting;        ///< budgets of bytes: the rows share one walk; topk: still counting keys
-  std::int64_t stride;  ///< of the blocks that a walk looks at
-  bool settled;         ///< the coarse thresholds leave the fine ones room to meet the budget
-  double strictness;    ///< share of a mass budget that the coarse stage plans with
-  double pinned_norm;   ///< ‖v‖₂ of pinned keys, at least
-  std::int64_t cap;     ///< bytes that may be read
+  Walk walk;             ///< of budgets that the rows share
+  bool dense;            ///< give up: compute densely
+  bool counting;         ///< budgets of bytes: the rows share one walk; topk: still counting keys
+  std::int64_t every;    ///< walks look at one block in `every`
+  bool sane;             ///< the sampled bounds are in range
+  bool settled;          ///< the coarse thresholds leave the fine ones room to meet the budget
+  double strictness;     ///< share of a mass budget that the coarse stage plans with
+  double pinned_norm;    ///< ‖v‖₂ of pinned keys, at least
+  std::int64_t scanned;  ///< blocks
+  std::int64_t cap;      ///< bytes that may be read
 
   float* pinned_weight;  ///< rows × pinned
   float* q;              ///< rows × d32, scaled
@@ -124,6 +128,11 @@ struct Step {
   [[nodiscard]] bool ladder() const {
     return options->ladder && row[0].budget.kind != Budget::Kind::window;
   }
+  /// Whether the block was scanned by `sample`.
+  [[nodiscard]] bool sampled(std::int64_t block) const { return picked(block, sample_stride(blocks)); }
+  /// Whether the walk that is under way looks at the block.
+  [[nodiscard]] bool looked_at(std::int64_t block) const { return picked(block, every); }
+  static bool picked(std::int64_t block, std::int64_t stride) { return block % stride == stride - 1; }
   [[nodiscard]] BlockRow& at(std::int64_t block, int r) const { return block_row[block * rows + r]; }
   [[nodiscard]] std::int16_t* integers(std::int64_t block) const {
     return folded + block * rows * layout->d32;
@@ -153,11 +162,11 @@ struct Step {
 /// Floats of scratch that a stage needs on a worker.
 std::int64_t step_scratch(const Layout& layout, int rows, std::int64_t o_stride);
 
-/// The largest bound of every row in a few blocks, as a logit; leaves their bounds behind.
+/// Scans one block in stride, each relative to the logit of its own centre, and sets the references of the
+/// rows to the largest logits found.
 void sample(Step& step, float* scratch);
-/// The blocks that `sample` looks at.
-std::int64_t sampled_blocks(std::int64_t blocks);
-std::int64_t sampled_block(std::int64_t blocks, std::int64_t i);
+/// After `pin`: makes the bounds of the sampled blocks relative to the rows' references.
+void settle_sample(Step& step);
 /// Reads the pinned keys and values: sets every row's reference and fills the sums of the last span.
 void pin(Step& step, float* scratch);
 void scan_span(Step& step, std::int64_t span, float* scratch);
