@@ -7,12 +7,6 @@
 
 namespace tamis {
 
-/// Bytes that reading costs, from the layout and the type of K and V.
-struct Prices {
-  explicit Prices(const Step& step);
-  double middle_key, exact_key, middle_value, exact_value;
-};
-
 /// Whether the sampled blocks forecast that dense attention meets a budget of mass sooner. Before the scan.
 bool dense_is_cheaper(Step& step, const float* warm);
 

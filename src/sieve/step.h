@@ -1,7 +1,7 @@
 // One decode step of one KV head: the arrays that its stages share. The stages, in order:
 //   pin      keys that are always exact, and the reference of all weights                pin.cpp
 //   scan     the coarse plane of every block: an upper bound of every key's weight      scan.cpp
-//   select   thresholds from sums of bounds                                               select.cpp
+//   select   thresholds from sums of bounds                                               select_*.cpp
 //   refine   the low plane of marked keys: an estimate and a narrow bound of their weight refine.cpp
 //   gather   exact keys, coded and exact values, partial outputs                          gather.cpp
 //   certify  the output and what it proves                                                certify.cpp

@@ -1,0 +1,78 @@
+// Before the scan: would dense attention be sooner? Costs a few passes over the bounds of eight blocks.
+#include <algorithm>
+
+#include "sieve/select.h"
+#include "sieve/select_parts.h"
+
+namespace tamis {
+namespace {
+
+/// What reading costs in time, in units of a key and value in dense attention: measured with 4 rows on AVX2
+/// (docs/results/sieve.md); a wrong number costs time, never correctness.
+constexpr double scan_cost = 0.27;
+constexpr double middle_key_cost = 0.45;
+constexpr double middle_value_cost = 0.45;
+constexpr double exact_cost = 0.7;  // of a key or a value
+constexpr double worth_it = 1;
+
+}  // namespace
+
+bool dense_is_cheaper(Step& step, const float* warm) {
+  if (kind_of(step) != Kind::mass) return false;
+  const Prices price(step);
+  step.every = sample_stride(step.blocks);
+  const double share = share_looked_at(step);
+  for (std::int64_t span = 0; span < step.spans; ++span)
+    for (int r = 0; r < step.rows; ++r) {
+      double expected = 0;
+      for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
+        if (step.sampled(block))
+          expected += static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
+      step.sums(span, r).expected = expected / share;
+    }
+  std::array<float, sieve_rows> found;
+  std::copy_n(warm, step.rows, found.begin());
+  walk_coarse(step, found.data());
+  // Values: a second walk over the same bounds, scaled to estimates.
+  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
+  for (int r = 0; r < step.rows; ++r) {
+    StepRow& row = row_of(step, r);
+    row.value_walk.start(grid, row.coarse);
+    while (!row.value_walk.done()) {
+      std::array<float, 4> sums{};
+      for (std::int64_t block = 0; block < step.blocks; ++block)
+        if (step.sampled(block))
+          step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, step.at(block, r).phi,
+                                             step.at(block, r).phi * residual_share(step, block), ratio,
+                                             row.value_walk.asked().data(), sums.data());
+      row.value_walk.answer([&](int i) {
+        return static_cast<double>(sums[static_cast<std::size_t>(i)]) <=
+               value_share * row.budget.eps * row.expected * share;
+      });
+    }
+  }
+  double cost = 0;
+  std::int64_t keys = 0;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    if (!step.sampled(block)) continue;
+    Mask refined{}, exact{}, coded{}, whole{};
+    for (int r = 0; r < step.rows; ++r) {
+      const StepRow& row = row_of(step, r);
+      const BlockRow& b = step.at(block, r);
+      const float* bounds = step.bounds(block, r);
+      const double value = row.value_walk.last_yes();
+      mark(step, bounds, block_keys, row.coarse / b.psi, refined);
+      mark(step, bounds, block_keys, row.coarse * (price.exact_key / price.middle_key) / b.rho, exact);
+      mark(step, bounds, block_keys, value / b.phi, coded);
+      mark(step, bounds, block_keys,
+           value * ratio / std::max(static_cast<double>(residual_share(step, block)), 1e-6) / b.phi, whole);
+    }
+    for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
+    keys += block_keys;
+    cost += middle_key_cost * ones(refined) + middle_value_cost * ones(coded) +
+            exact_cost * (ones(exact) + ones(whole));
+  }
+  return scan_cost + cost / static_cast<double>(keys) > worth_it;
+}
+
+}  // namespace tamis

@@ -1,0 +1,114 @@
+// What the two selections share: tolerances, prices in bytes, marks by threshold, sums over spans.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "sieve/step.h"
+
+namespace tamis {
+
+/// Values may add as much to the error as this share of what the weights may: see docs/certificates.md.
+inline constexpr double value_share = 0.7;
+/// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
+inline constexpr double planned_share = 1.1;
+/// Points per octave of the thresholds.
+inline constexpr int grid = 4;
+/// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
+/// true errors of keys are far below their bounds, those of values are not.
+inline constexpr double value_worth = 0.11;
+/// Dropping: the share of the tolerance that keys which are not even refined may use up.
+inline constexpr double unrefined_share = 0.15;
+
+/// Walks look at a sample of blocks. A threshold that nothing is promised of is then settled; the one that
+/// keeps a promise goes on from there over all blocks.
+inline double share_looked_at(const Step& step) {
+  return static_cast<double>(step.blocks / step.every) / static_cast<double>(step.blocks);
+}
+
+/// One block in so many is enough to place a threshold that nothing is promised of.
+inline std::int64_t walk_stride(const Step& step) {
+  return std::clamp<std::int64_t>(step.blocks / 16, 1, 16);
+}
+
+/// Bytes that reading costs, from the layout and the type of K and V.
+struct Prices {
+  explicit Prices(const Step& step);
+  double middle_key, exact_key, middle_value, exact_value;
+};
+
+/// Bytes beyond the scan that the rows' thresholds theta·expected lead to, by the bounds of a block, and
+/// after refining it.
+double coarse_bytes(const Step& step, const Prices& price, std::int64_t block, double theta);
+double fine_bytes(const Step& step, const Prices& price, std::int64_t block, double theta);
+
+using Kind = Budget::Kind;
+
+inline Kind kind_of(const Step& step) { return step.row[0].budget.kind; }
+
+inline StepRow& row_of(Step& step, int r) { return step.row[static_cast<std::size_t>(r)]; }
+inline const StepRow& row_of(const Step& step, int r) { return step.row[static_cast<std::size_t>(r)]; }
+
+inline float threshold(double t) { return static_cast<float>(std::min(t, 0x1p120)); }
+
+inline int ones(const Mask& mask) {
+  int n = 0;
+  for (const std::uint32_t word : mask) n += std::popcount(word);
+  return n;
+}
+
+/// How much of a value's distance from its centroid its code misses, at most.
+inline float residual_share(const Step& step, std::int64_t block) {
+  const BlockHead& head = step.index->coarse_block(step.head, block).head();
+  return head.radius > 0 ? std::min(1.0F, 254 * head.residual_unit / head.radius) : 0.0F;
+}
+
+/// A row's share of a decision: weights above `limit` are marked, in place of four thresholds at once.
+inline void mark(const Step& step, const float* weights, int n, double limit, Mask& mask) {
+  step.call->kernels.sieve.mark_above(weights, n, threshold(limit), mask.data());
+}
+
+inline std::int64_t keys_above(const Step& step, const float* weights, int n, double t) {
+  Mask mask{};
+  mark(step, weights, n, t, mask);
+  return ones(mask);
+}
+
+inline bool all_done(const Step& step, Walk StepRow::*walk) {
+  for (int r = 0; r < step.rows; ++r)
+    if (!(row_of(step, r).*walk).done()) return false;
+  return true;
+}
+
+inline double sum_over_spans(const Step& step, int r, double SpanRow::*field) {
+  double sum = 0;
+  for (std::int64_t span = 0; span <= step.spans; ++span) sum += step.sums(span, r).*field;
+  return sum;
+}
+
+inline float asked_sum(const Step& step, int r, std::array<float, 4> SpanRow::*field, int i) {
+  float sum = 0.0F;
+  for (std::int64_t span = 0; span < step.spans; ++span)
+    sum += (step.sums(span, r).*field)[static_cast<std::size_t>(i)];
+  return sum;
+}
+
+inline std::int64_t asked_reads(const Step& step, int i) {
+  std::int64_t sum = 0;
+  for (std::int64_t span = 0; span < step.spans; ++span)
+    sum += step.reads[span].asked[static_cast<std::size_t>(i)];
+  return sum;
+}
+
+inline bool by_keys(const Step& step) {
+  return kind_of(step) == Kind::topk || kind_of(step) == Kind::power;
+}
+
+/// Thresholds of the coarse stage by the blocks that step.every picks.
+void walk_coarse(Step& step, float* warm);
+
+inline void ask_all(Step& step, void (*ask)(Step&, std::int64_t)) {
+  for (std::int64_t span = 0; span < step.spans; ++span) ask(step, span);
+}
+
+}  // namespace tamis
