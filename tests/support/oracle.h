@@ -35,6 +35,10 @@ class Oracle {
   }
   /// The most keys that a row of the same KV head sees.
   std::int64_t most_keys(std::int64_t row) const;
+  /// The largest magnitude among all keys and values of the row's KV head.
+  float largest(std::int64_t row) const {
+    return largest_[static_cast<std::size_t>(row / (shape_.group() * shape_.queries))];
+  }
   const ExactRow& operator[](std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
 
  private:
@@ -42,6 +46,7 @@ class Oracle {
   std::vector<ExactRow> rows_;
   std::vector<double> weights_;
   std::vector<double> out_;
+  std::vector<float> largest_;
 };
 
 /// ½Σ|w_j/Σw − p_j| for weights that share a factor; NaN unless all are finite, none is negative and one
