@@ -366,16 +366,44 @@ void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
   }
 }
 
-float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
-  V sum = zero();
-  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), mask[j / 32] >> (j % 32)));
-  return reduce_add(sum);
+/// In two chains: a whole block is long enough for the additions to wait for each other.
+TAMIS_INLINE float sum_where(const float* w, int n, const std::uint32_t* mask, std::uint32_t flip) {
+  const auto at = [&](int j) { return clear_lanes(load(w + j), (mask[j / 32] ^ flip) >> (j % 32)); };
+  V even = zero();
+  V odd = zero();
+  int j = 0;
+  for (; j + W < n; j += 2 * W) {
+    even = add(even, at(j));
+    odd = add(odd, at(j + W));
+  }
+  if (j < n) even = add(even, at(j));
+  return reduce_add(add(even, odd));
 }
 
-float sum_marked(const float* w, int n, const std::uint32_t* mask) {
-  V sum = zero();
-  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), ~(mask[j / 32] >> (j % 32))));
-  return reduce_add(sum);
+float sum_unmarked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, 0); }
+float sum_marked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, ~0U); }
+
+PartSums part_sums(const float* w, const float* delta, int n, const std::uint32_t* valued,
+                   const std::uint32_t* whole) {
+  V used = zero();
+  V spread = zero();
+  V centroid_used = zero();
+  V centroid_spread = zero();
+  V exact_used = zero();
+  for (int j = 0; j < n; j += W) {
+    const V x = load(w + j);
+    const V y = load(delta + j);
+    const std::uint32_t read = valued[j / 32] >> (j % 32);
+    used = add(used, x);
+    spread = add(spread, y);
+    centroid_used = add(centroid_used, clear_lanes(x, read));
+    centroid_spread = add(centroid_spread, clear_lanes(y, read));
+    exact_used = add(exact_used, clear_lanes(x, ~(whole[j / 32] >> (j % 32))));
+  }
+  V all[8] = {used, spread, centroid_used, centroid_spread, exact_used, zero(), zero(), zero()};
+  float sum[8];
+  reduce8(all, sum);
+  return {sum[0], sum[1], sum[2], sum[3], sum[4]};
 }
 
 template <int R>
@@ -411,17 +439,20 @@ void combine_codes(const float* p, int rows, const Listed& listed, std::int64_t 
   if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride, ahead);
 }
 
-void refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
-            float slope, float step, float shift, float slope8, float shift8) {
-  for (int i = 0; i < count; i += W) {  // arrays have room for a whole vector
+float refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
+             float slope, float step, float shift, float slope8, float shift8) {
+  V sum = zero();
+  for (int i = 0; i < count; i += W) {
     const V change =
         fma(load(e4 + i), set1(slope), fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
     const V estimate = mul(load(w + i), exp2_capped(change));
     const V y = fma(load(e8 + i), set1(slope8), set1(shift8));
     store(w + i, estimate);
+    sum = add(sum, estimate);
     // y + 0.72·y² is above e^y − 1 up to y = 1.
     store(delta + i, mul(estimate, mul(y, fma(y, set1(0.72F), set1(1.0F)))));
   }
+  return reduce_add(sum);
 }
 
 float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
@@ -441,9 +472,9 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,      channel_range, encode_keys,   weighted_sum, value_range,  encode_value,
-          fold,         scan,          dot_listed,    tail_sums,    sums_below,   mark_above,
-          sum_unmarked, sum_marked,    combine_codes, refine,       largest_norm2};
+  return {largest,      channel_range, encode_keys, weighted_sum,  value_range, encode_value,
+          fold,         scan,          dot_listed,  tail_sums,     sums_below,  mark_above,
+          sum_unmarked, sum_marked,    part_sums,   combine_codes, refine,      largest_norm2};
 }
 
 }  // namespace

@@ -83,6 +83,9 @@ void add_distances(const Step& step, View<float> out, float* scratch, std::span<
   const Layout& layout = *step.layout;
   const double relative = 1 + (static_cast<double>(layout.value_d) + 12) * unit_roundoff;
   for (std::int64_t block = 0; block < step.blocks; ++block) {
+    const auto* ahead =
+        step.index->coarse_block(step.head, std::min(block + 4, step.blocks - 1)).centroid();
+    for (std::int64_t c = 0; c < layout.value_d; c += 32) __builtin_prefetch(ahead + c);
     step.call->kernels.widen[kv_bf16](step.index->coarse_block(step.head, block).centroid(), scratch,
                                       layout.value_d);
     for (int r = 0; r < step.rows; ++r) {

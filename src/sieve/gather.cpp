@@ -69,6 +69,30 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
   flush();
 }
 
+void prefetch_marked(const Step& step, std::int64_t block, const Mask& mask, const void* const* pages,
+                     std::int64_t stride, std::int64_t channels) {
+  const std::int64_t element = size_of(step.call->shape.dtype);
+  for (int word = 0; word < 4; ++word)
+    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
+      const int key = step.list[block * block_keys + 32 * word + std::countr_zero(bits)];
+      prefetch_row(row_at(pages, stride, block * block_keys + key, element), channels * element);
+    }
+}
+
+/// What the span reads here and there is fetched all at once: single reads would wait one after another.
+void prefetch_span(const Step& step, std::int64_t span) {
+  const Shape& shape = step.call->shape;
+  const KvPages& kv = step.kv();
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
+    prefetch_marked(step, block, step.exact[block], kv.k, kv.k_stride, shape.head_dim);
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+    const auto coarse = step.index->coarse_block(step.head, block);
+    __builtin_prefetch(coarse.at);
+    prefetch_row(coarse.centroid(), step.layout->value_d32 * size_of(DType::bf16));
+    prefetch_marked(step, block, step.exact_value[block], kv.v, kv.v_stride, shape.value_dim);
+  }
+}
+
 int bits_in(const Mask& mask) {
   int n = 0;
   for (const std::uint32_t word : mask) n += std::popcount(word);
@@ -148,6 +172,7 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
     sums.low = 0.0F;
     std::fill_n(step.coded_sum(span, r), layout.value_d32 + step.o_stride, 0.0F);
   }
+  prefetch_span(step, span);
   Gathered batch = gathered_in(step, scratch);
   std::array<Place, block_keys> place;
   for_marked(step, span, step.exact, batch, place, [&] { settle_keys(step, span, batch, place); });
@@ -180,12 +205,10 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       BlockRow& row = step.at(block, r);
       const float* estimates = step.estimates(block, r);
       const float* deltas = step.deltas(block, r);
-      const Mask none{};
-      const double used = kernels.sum_unmarked(estimates, count, none.data());
-      const double spread = kernels.sum_unmarked(deltas, count, none.data());
-      const double centroid_used = kernels.sum_unmarked(estimates, count, valued.data());
-      const double centroid_spread = kernels.sum_unmarked(deltas, count, valued.data());
-      const double exact_used = kernels.sum_marked(estimates, count, whole.data());
+      const PartSums part = kernels.part_sums(estimates, deltas, count, valued.data(), whole.data());
+      const double used = part.used;
+      const double spread = part.spread;
+      const double centroid_spread = part.centroid_spread;
       const double tail_used = ladder ? static_cast<double>(row.phi) * row.sum : 0.0;
       const double tail_spread = static_cast<double>(row.psi) * row.sum;
       SpanRow& sums = step.sums(span, r);
@@ -193,11 +216,11 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       sums.spread += spread + tail_spread;
       // Coarse keys and those without a value stand at the centroid: r = radius. A value that was read is
       // within the radius of it. Coded values add their own residuals in add_coded_values.
-      sums.product += radius * (static_cast<double>(row.sum) + centroid_used + centroid_spread) +
+      sums.product += radius * (static_cast<double>(row.sum) + part.centroid_used + centroid_spread) +
                       radius * (spread - centroid_spread);
       row.spread = static_cast<float>((spread + tail_spread) * (1 + 0x1p-20));
       share[r * block_keys + (block - first)] =
-          ladder ? static_cast<float>(tail_used + used - exact_used) : 0.0F;
+          ladder ? static_cast<float>(tail_used + used - part.exact_used) : 0.0F;
     }
     step.call->kernels.widen[kv_bf16](coarse.centroid(), centroids + (block - first) * layout.value_d32,
                                       layout.value_d32);

@@ -77,7 +77,7 @@ Listed listed_codes(const Step& step, std::int64_t block) {
           step.count[block]};
 }
 
-/// Fetches the codes of the list `ahead` meanwhile.
+/// Adds the estimates to the sums of the span. Fetches the codes of the list `ahead` meanwhile.
 bool refine_block(Step& step, std::int64_t block, const Listed& ahead, float* scratch) {
   bool sane = true;
   const Layout& layout = *step.layout;
@@ -114,10 +114,10 @@ bool refine_block(Step& step, std::int64_t block, const Listed& ahead, float* sc
     // In natural units, where the bound of the uncertainty is a polynomial.
     const double slope8 = 0.6931472 * static_cast<double>(row.slope) / 16 * (1 + 0x1p-22);
     const double shift8 = 0.6931472 * error * (1 + 0x1p-22);
-    kernels.refine(refined, step.deltas(block, r), dot + r * block_keys, coarse_norm, middle_norm, count,
-                   -row.slope, row.step / 16,
-                   static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error),
-                   static_cast<float>(slope8), static_cast<float>(shift8));
+    step.sums(block / span_blocks, r).used += static_cast<double>(kernels.refine(
+        refined, step.deltas(block, r), dot + r * block_keys, coarse_norm, middle_norm, count, -row.slope,
+        row.step / 16, static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error),
+        static_cast<float>(slope8), static_cast<float>(shift8)));
     if (!(slope8 * coarse.head().middle_most + shift8 < 1)) sane = false;
     if (!step.ladder()) {  // what a dropped key may carry is its upper bound
       float* delta = step.deltas(block, r);
@@ -135,6 +135,10 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
   if (step.row[0].budget.kind == Budget::Kind::window) {
     for (std::int64_t block = first; block < end; ++block) list_window(step, block);
     return;
+  }
+  for (int r = 0; r < step.rows; ++r) {
+    SpanRow& sums = step.sums(span, r);
+    sums.used = sums.spread = sums.product = 0;
   }
   int place = list_block(step, first, 0);
   for (std::int64_t block = first; block < end; ++block) {
@@ -156,14 +160,10 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
   for (std::int64_t block = first; block < end; ++block) reads.middle_keys += step.count[block];
   for (int r = 0; r < step.rows; ++r) {
     SpanRow& sums = step.sums(span, r);
-    sums.used = sums.spread = sums.product = 0;
     for (std::int64_t block = first; block < end; ++block) {
       const BlockRow& row = step.at(block, r);
-      const Mask none{};
       sums.spread += static_cast<double>(row.psi) * row.sum;
       if (step.ladder()) sums.used += static_cast<double>(row.phi) * row.sum;
-      sums.used += static_cast<double>(
-          step.call->kernels.sieve.sum_unmarked(step.estimates(block, r), step.count[block], none.data()));
     }
   }
 }
