@@ -198,15 +198,13 @@ void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* 
 
 constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
 
+/// dot(r, j) of all keys of a block, as floats.
 template <int R>
-TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e,
-                            const std::int16_t* xi, std::int64_t xi_stride, const ScanRow* rows,
-                            float* weight, float* sums, Ahead& ahead) {
+TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::int16_t* xi,
+                            std::int64_t xi_stride, float* dot, Ahead& ahead) {
   constexpr int N = scan_vectors;
   const std::int64_t tile_bytes = d4 * 8;
   ahead.spread_over(page_keys / (N * W) * (d4 / 4));
-  V total[R];
-  for (int r = 0; r < R; ++r) total[r] = zero();
   for (int key = 0; key < page_keys; key += N * W) {
     const std::uint8_t* at[N];
     for (int n = 0; n < N; ++n) {
@@ -218,33 +216,38 @@ TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std
       for (int n = 0; n < N; ++n) sum[r][n] = zero_integers();
     for (std::int64_t t = 0; t < d4; t += 4) {
       ahead.template fetch<4 * N * W>();
-      I low_codes[N];
-      I high_codes[N];
-      for (int n = 0; n < N; ++n) {
-        const I bytes = widen_bytes(at[n] + t * 8);
-        low_codes[n] = low_nibbles(bytes);
-        high_codes[n] = high_nibbles(bytes);
-      }
-      for (int r = 0; r < R; ++r) {
-        const I q0 = broadcast_pair(xi + r * xi_stride + t);
-        const I q1 = broadcast_pair(xi + r * xi_stride + t + 2);
+      for (int half = 0; half < 2;
+           ++half) {  // one half of the codes at a time leaves registers for the sums
+        I codes[N];
         for (int n = 0; n < N; ++n) {
-          sum[r][n] = multiply_add(sum[r][n], low_codes[n], q0);
-          sum[r][n] = multiply_add(sum[r][n], high_codes[n], q1);
+          const I bytes = widen_bytes(at[n] + t * 8);
+          codes[n] = in_register(half == 0 ? low_nibbles(bytes) : high_nibbles(bytes));
+        }
+        for (int r = 0; r < R; ++r) {
+          const I q = in_register(broadcast_pair(xi + r * xi_stride + t + 2 * half));
+          for (int n = 0; n < N; ++n) sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
         }
       }
     }
-    for (int n = 0; n < N; ++n) {
-      const V norm = bytes_to_floats(e + key + n * W);
-      for (int r = 0; r < R; ++r) {
-        const V logit = fma(to_floats(sum[r][n]), set1(rows[r].step), set1(rows[r].shift));
-        const V w = exp2_short(fma(norm, set1(rows[r].slope), logit));
-        store(weight + r * page_keys + key + n * W, w);
-        total[r] = add(total[r], w);
-      }
-    }
+    for (int r = 0; r < R; ++r)
+      for (int n = 0; n < N; ++n) store(dot + r * page_keys + key + n * W, to_floats(sum[r][n]));
   }
-  for (int r = 0; r < R; ++r) sums[r] = reduce_add(total[r]);
+}
+
+/// Turns the dots of a row into bounds; returns their sum. A loop of its own keeps its constants in
+/// registers.
+float bound_row(const std::uint8_t* e, const ScanRow& row, float* weight) {
+  const V slope = set1(row.slope);
+  const V step = set1(row.step);
+  const V shift = set1(row.shift);
+  V total = zero();
+  for (int j = 0; j < page_keys; j += W) {
+    const V logit = fma(load(weight + j), step, shift);
+    const V w = exp2_short(fma(bytes_to_floats(e + j), slope, logit));
+    store(weight + j, w);
+    total = add(total, w);
+  }
+  return reduce_add(total);
 }
 
 void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
@@ -253,10 +256,11 @@ void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, cons
   Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   while (rows > 0) {
     const int some = rows < 4 ? rows : 4;
-    if (some == 4) scan_rows<4>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 3) scan_rows<3>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 2) scan_rows<2>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 1) scan_rows<1>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    if (some == 4) scan_rows<4>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 3) scan_rows<3>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 2) scan_rows<2>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 1) scan_rows<1>(high, d4, xi, xi_stride, weight, ahead);
+    for (int r = 0; r < some; ++r) sums[r] = bound_row(e, row[r], weight + r * page_keys);
     rows -= some;
     xi += some * xi_stride;
     row += some;
