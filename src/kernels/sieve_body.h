@@ -294,44 +294,61 @@ template <int R, int K>
 TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot) {
   I sum[R][K];
+  const std::uint8_t* codes[K];
+  for (int k = 0; k < K; ++k) codes[k] = listed.codes + listed.key[first + k] * stride;
   for (int r = 0; r < R; ++r)
     for (int k = 0; k < K; ++k) sum[r][k] = zero_integers();
   for (std::int64_t c = 0; c < d32; c += 32)
     for (int k = 0; k < K; ++k) {
-      const Chunk chunk = unpack_chunk(listed.codes + listed.key[first + k] * stride + c / 2);
-      for (int r = 0; r < R; ++r) sum[r][k] = multiply_chunk(sum[r][k], chunk, xi + r * d32 + c);
+      const Chunk chunk = unpack_chunk(codes[k] + c / 2);
+      for (int r = 0; r < R; ++r)
+        sum[r][k] = in_register(multiply_chunk(sum[r][k], chunk, xi + r * d32 + c));
     }
-  for (int r = 0; r < R; ++r) {
-    if constexpr (K == 4) {
-      reduce4_integers(sum[r], dot + r * page_keys + first);
-    } else {
-      dot[r * page_keys + first] = reduce_add_integers(sum[r][0]);
+  dot += first;
+  if constexpr (K == 4) {
+    for (int r = 0; r < R; ++r) reduce4_integers(sum[r], dot + r * page_keys);
+  } else if constexpr (K == 2) {
+    static_assert(R % 2 == 0);
+    for (int r = 0; r < R; r += 2) {
+      const I four[4] = {sum[r][0], sum[r][1], sum[r + 1][0], sum[r + 1][1]};
+      std::int32_t value[4];
+      reduce4_integers(four, value);
+      for (int s = 0; s < 2; ++s)
+        __builtin_memcpy(dot + (r + s) * page_keys, value + 2 * s, 2 * sizeof(std::int32_t));
     }
+  } else {
+    for (int r = 0; r < R; ++r) dot[r * page_keys] = reduce_add_integers(sum[r][0]);
   }
 }
 
-/// Four keys at a time, so that their sums over lanes are taken together.
-template <int R>
+/// Several keys at a time, so that their sums over lanes are taken together.
+template <int R, int K>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot, AheadList& ahead) {
   int i = 0;
-  for (; i + 4 <= listed.count; i += 4) {
+  for (; i + K <= listed.count; i += K) {
     ahead.fetch();
-    dot_keys<R, 4>(listed, i, stride, d32, xi, dot);
+    dot_keys<R, K>(listed, i, stride, d32, xi, dot);
   }
   for (; i < listed.count; ++i) dot_keys<R, 1>(listed, i, stride, d32, xi, dot);
 }
 
 void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                 int rows, std::int32_t* dot, const Listed& next) {
-  AheadList ahead(next, stride, d32 / 2, listed.count / 4);
-  for (; rows >= 2; rows -= 2, xi += 2 * d32, dot += 2 * page_keys)
-    dot_rows<2>(listed, stride, d32, xi, dot, ahead);
-  if (rows == 1) dot_rows<1>(listed, stride, d32, xi, dot, ahead);
+  AheadList ahead(next, stride, d32 / 2, listed.count / (rows >= 4 ? 2 : 4));
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
+    dot_rows<4, 2>(listed, stride, d32, xi, dot, ahead);
+  if (rows >= 2) {
+    dot_rows<2, 4>(listed, stride, d32, xi, dot, ahead);
+    xi += 2 * d32;
+    dot += 2 * page_keys;
+  }
+  if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot, ahead);
 }
 
 void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
   V s[4], limit[4], middle_limit[4];
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
@@ -349,6 +366,7 @@ void tail_sums(const float* w, int n, float coarse, float middle, float ratio, c
 
 void sums_below(const float* w, int n, const float* t, float* sum) {
   V s[4], limit[4];
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
