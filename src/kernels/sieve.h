@@ -46,6 +46,12 @@ struct PartSums {
   float exact_used;       ///< Σ w of keys whose value was read exactly
 };
 
+/// Sums over the values of a block that are read as codes.
+struct CodedSums {
+  float low;  ///< Σ w·low
+  float product;  ///< Σ (w + 2·delta)·residual, with an error of at most 136·2⁻²⁴ of it, and 2⁻¹⁴⁰
+};
+
 struct SieveKernels {
   // ---- Building ----
 
@@ -102,6 +108,10 @@ struct SieveKernels {
   /// Sums over what a block's keys are used with: see PartSums. `valued` includes `whole`.
   PartSums (*part_sums)(const float* w, const float* delta, int n, const std::uint32_t* valued,
                         const std::uint32_t* whole);
+  /// p[i] = w[i]·size[i] for n values read as codes, and what a block adds up for them: see CodedSums. All
+  /// arrays go on to a whole vector, with zeros.
+  CodedSums (*weigh_codes)(const float* w, const float* delta, const float* size, const float* low,
+                           const float* residual, int n, float* p);
   /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
   void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
                         std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);

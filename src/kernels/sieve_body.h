@@ -428,6 +428,19 @@ PartSums part_sums(const float* w, const float* delta, int n, const std::uint32_
   return {sum[0], sum[1], sum[2], sum[3], sum[4]};
 }
 
+CodedSums weigh_codes(const float* w, const float* delta, const float* size, const float* low,
+                      const float* residual, int n, float* p) {
+  V low_sum = zero();
+  V product = zero();
+  for (int i = 0; i < n; i += W) {
+    const V x = load(w + i);
+    store(p + i, mul(x, load(size + i)));
+    low_sum = fma(x, load(low + i), low_sum);
+    product = fma(fma(set1(2.0F), load(delta + i), x), load(residual + i), product);
+  }
+  return {reduce_add(low_sum), reduce_add(product)};
+}
+
 template <int R>
 TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::int64_t stride,
                                     std::int64_t d32, float* o, std::int64_t o_stride, AheadList& ahead) {
@@ -494,9 +507,9 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,      channel_range, encode_keys, weighted_sum,  value_range, encode_value,
-          fold,         scan,          dot_listed,  tail_sums,     sums_below,  mark_above,
-          sum_unmarked, sum_marked,    part_sums,   combine_codes, refine,      largest_norm2};
+  return {largest,   channel_range, encode_keys,   weighted_sum, value_range,  encode_value, fold,
+          scan,      dot_listed,    tail_sums,     sums_below,   mark_above,   sum_unmarked, sum_marked,
+          part_sums, weigh_codes,   combine_codes, refine,       largest_norm2};
 }
 
 }  // namespace

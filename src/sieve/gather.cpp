@@ -93,6 +93,14 @@ void prefetch_span(const Step& step, std::int64_t span) {
   }
 }
 
+/// What add_coded_values reads for each key of a block, but for the codes.
+void prefetch_scales(const Step& step, std::int64_t block) {
+  const auto middle = step.index->middle_block(step.head, block);
+  prefetch_row(middle.value_norms(), block_keys);
+  prefetch_row(middle.value_low(), block_keys * size_of(DType::bf16));
+  prefetch_row(middle.value_step(), block_keys * size_of(DType::bf16));
+}
+
 int bits_in(const Mask& mask) {
   int n = 0;
   for (const std::uint32_t word : mask) n += std::popcount(word);
@@ -126,33 +134,33 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const C
                       const Listed& ahead, float* scratch) {
   const Layout& layout = *step.layout;
   const auto middle = step.index->middle_block(step.head, block);
-  const double unit = step.index->coarse_block(step.head, block).head().residual_unit;
+  const float unit = step.index->coarse_block(step.head, block).head().residual_unit;
   const auto& [key, at, count] = coded;
   if (count == 0) return;
-  std::array<float, block_keys> low, size;
-  std::array<double, block_keys> residual;
+  std::array<float, block_keys> low, size, residual, weight, delta;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<std::size_t>(i);
     low[k] = to_float(middle.value_low()[key[k]]);
     size[k] = to_float(middle.value_step()[key[k]]);
-    residual[k] = unit * middle.value_norms()[key[k]];
+    residual[k] = unit * static_cast<float>(middle.value_norms()[key[k]]);
   }
+  for (auto k = static_cast<std::size_t>(count); k % 16 != 0; ++k)
+    low[k] = size[k] = residual[k] = weight[k] = delta[k] = 0.0F;
   float* weights = scratch;  // rows × 128
   for (int r = 0; r < step.rows; ++r) {
     const float* estimates = step.estimates(block, r);
     const float* deltas = step.deltas(block, r);
     SpanRow& sums = step.sums(span, r);
-    float low_sum = 0.0F;
-    double product = 0;
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(i);
-      const float weight = estimates[at[k]];
-      weights[r * block_keys + i] = weight * size[k];
-      low_sum += weight * low[k];
-      product += (static_cast<double>(weight) + 2 * static_cast<double>(deltas[at[k]])) * residual[k];
+      weight[k] = estimates[at[k]];
+      delta[k] = deltas[at[k]];
     }
-    sums.low += low_sum;
-    sums.product += product;
+    const CodedSums add =
+        step.call->kernels.sieve.weigh_codes(weight.data(), delta.data(), size.data(), low.data(),
+                                             residual.data(), count, weights + r * block_keys);
+    sums.low += add.low;
+    sums.product += static_cast<double>(add.product) * (1 + 0x1p-16) + 0x1p-139;
   }
   step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,
                                          layout.value_d32, step.coded_sum(span, 0),
@@ -234,13 +242,15 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
   if (!layout.values) return;
   std::array<CodedKeys, 2> coded;
   list_coded(step, first, coded[0]);
+  if (coded[0].count > 0) prefetch_scales(step, first);
+  prefetch_listed(codes_of(step, first, coded[0]), layout.stride, layout.value_d32 / 2);
   for (std::int64_t block = first; block < end; ++block) {
     const auto now = static_cast<std::size_t>((block - first) % 2);
     Listed ahead{};
     if (block + 1 < end) {
       list_coded(step, block + 1, coded[1 - now]);
       ahead = codes_of(step, block + 1, coded[1 - now]);
-      __builtin_prefetch(step.index->middle_block(step.head, block + 1).value_norms());
+      if (ahead.count > 0) prefetch_scales(step, block + 1);
     }
     add_coded_values(step, span, block, coded[now], ahead, batch.logits);
   }

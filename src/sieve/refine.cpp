@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "sieve/step.h"
+#include "sieve/gathered.h"
 
 namespace tamis {
 namespace {
@@ -16,6 +16,12 @@ int padded(int count) { return (count + 15) / 16 * 16; }
 void prefetch_bounds(const Step& step, std::int64_t block) {
   const float* bounds = step.bounds(block, 0);
   for (std::int64_t i = 0; i < step.rows * block_keys; i += 16) __builtin_prefetch(bounds + i);
+}
+
+/// The norms of a block's keys, at either mesh.
+void prefetch_norms(const Step& step, std::int64_t block) {
+  prefetch_row(step.index->coarse_block(step.head, block).norms(), block_keys);
+  prefetch_row(step.index->middle_block(step.head, block).norms(), block_keys);
 }
 
 /// Marks and lists the keys of a block to refine; the others stay coarse and leave their sum behind. Their
@@ -141,17 +147,15 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
     sums.used = sums.spread = sums.product = 0;
   }
   int place = list_block(step, first, 0);
+  prefetch_listed(listed_codes(step, first), step.layout->stride, step.layout->d32 / 2);
   for (std::int64_t block = first; block < end; ++block) {
     Listed ahead{};
     if (block + 1 < end) {
       prefetch_bounds(step, std::min(block + 2, step.blocks - 1));
       place = list_block(step, block + 1, place);
       ahead = listed_codes(step, block + 1);
-      for (int line = 0; line < block_keys; line += 64) {
-        __builtin_prefetch(step.index->coarse_block(step.head, block + 1).norms() + line);
-        __builtin_prefetch(step.index->middle_block(step.head, block + 1).norms() + line);
-      }
     }
+    prefetch_norms(step, std::min(block + 1, step.blocks - 1));
     if (!refine_block(step, block, ahead, scratch)) step.reads[span].failed = true;
     step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
   }
