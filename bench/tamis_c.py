@@ -84,7 +84,7 @@ class SieveOptions(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
         ("no_ladder", c_int32),
-        ("reserved", c_int32),
+        ("fewest_bytes", c_int32),
         ("dense_below", c_int64),
         ("weights", c_void_p),
         ("weights_cols", c_int64),

@@ -23,6 +23,7 @@ void attend_with(const tamis::Index& index, std::span<const tamis::KvPages> kv) 
   shape.value_dim = value_dim;
   tamis::SieveOptions options;
   options.dense_below = 1;
+  options.fewest_bytes = true;
   constexpr std::array<float, head_dim> q{1, -2, 0.5F};
   for (const char* text : {"mass:0.05", "bytes:0.25", "topk:3", "window:9,2"})
     for (const bool ladder : {true, false}) {

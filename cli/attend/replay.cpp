@@ -55,6 +55,7 @@ void Replay::step(std::int64_t query, View<float> weights, Workspace& workspace,
                             stride);
   SieveOptions options;
   options.ladder = ladder_;
+  options.fewest_bytes = true;  // a replay is to show what is read
   options.weights = weights;
   attend(index_, shape, q, pages_.heads(), trace_.seen().subspan(static_cast<std::size_t>(query), 1),
          budgets_, options, workspace, {result.out.data(), shape.query_heads, shape.value_dim}, result.lse,

@@ -24,6 +24,9 @@ struct SieveOptions {
   bool ladder = true;
   /// Queries that see fewer keys are computed densely: below it sparse reading does not pay.
   std::int64_t dense_below = 1024;
+  /// A budget of mass is met densely where a forecast says that this is sooner; with `fewest_bytes`, where
+  /// it reads less.
+  bool fewest_bytes = false;
   /// For checks: if it has rows, row r receives the weight used for each key that row r sees, all
   /// divided by one number of the row's own. At least shape.rows() × the most keys seen.
   View<float> weights;

@@ -356,8 +356,9 @@ typedef struct tamis_certificate {
  * receives the weight used for each key that it sees, all divided by one number of the row's own. */
 typedef struct tamis_sieve_options {
   size_t size;
-  int32_t no_ladder;    /* 1: drop the keys that are not read exactly; 0: use what their codes say */
-  int32_t reserved;     /* 0 */
+  int32_t no_ladder; /* 1: drop the keys that are not read exactly; 0: use what their codes say */
+  int32_t
+      fewest_bytes; /* 1: meet a budget of mass densely only where that reads less; 0: where it is sooner */
   int64_t dense_below;  /* queries that see fewer keys are computed densely; 0: 1024; 1: none are */
   float* weights;       /* NULL: not wanted */
   int64_t weights_cols; /* at least as many as the most keys seen */

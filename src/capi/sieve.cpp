@@ -45,10 +45,9 @@ SieveOptions options_of(const tamis_sieve_options* from, std::int64_t rows) {
   SieveOptions options;
   if (from == nullptr) return options;
   const tamis_sieve_options c = read_struct(from, options_size, "tamis_sieve_options");
-  if (c.reserved != 0)
-    fail(Code::usage, "the field reserved of a tamis_sieve_options is {}; it must be 0", c.reserved);
   if (c.dense_below < 0) fail(Code::usage, "dense_below is {}; it must not be negative", c.dense_below);
   options.ladder = !flag_of(c.no_ladder, "no_ladder");
+  options.fewest_bytes = flag_of(c.fewest_bytes, "fewest_bytes");
   if (c.dense_below > 0) options.dense_below = c.dense_below;
   if (c.weights != nullptr) options.weights = matrix(c.weights, rows, c.weights_cols, "weights");
   return options;

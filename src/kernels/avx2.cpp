@@ -89,6 +89,10 @@ inline V clear_lanes(V x, std::uint32_t mask) {
 // Integers: eight 32-bit lanes or sixteen 16-bit lanes.
 using I = __m256i;
 inline I zero_integers() { return _mm256_setzero_si256(); }
+inline I in_register(I x) {
+  asm("" : "+x"(x));
+  return x;
+}
 inline I load_integers(const std::int32_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }

@@ -76,6 +76,10 @@ inline V clear_lanes(V x, std::uint32_t mask) {
 // Integers: sixteen 32-bit lanes or thirty-two 16-bit lanes.
 using I = __m512i;
 inline I zero_integers() { return _mm512_setzero_si512(); }
+inline I in_register(I x) {
+  asm("" : "+v"(x));
+  return x;
+}
 inline I load_integers(const std::int32_t* p) { return _mm512_loadu_si512(p); }
 inline I to_integers(V x) { return _mm512_cvtps_epi32(x); }
 inline V to_floats(I x) { return _mm512_cvtepi32_ps(x); }

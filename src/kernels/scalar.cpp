@@ -50,6 +50,7 @@ inline std::int32_t lane(I x, int i) {
   return static_cast<std::int16_t>(static_cast<std::uint32_t>(x) >> (16 * i));
 }
 inline I zero_integers() { return 0; }
+inline I in_register(I x) { return x; }
 inline I load_integers(const std::int32_t* p) { return *p; }
 inline I to_integers(V x) { return static_cast<std::int32_t>(__builtin_nearbyintf(x)); }
 inline V to_floats(I x) { return static_cast<float>(x); }

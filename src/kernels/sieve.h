@@ -37,6 +37,21 @@ struct Listed {
   int count;
 };
 
+/// Sums of weights w and uncertainties delta over the listed keys of a block.
+struct PartSums {
+  float used;             ///< Σ w
+  float spread;           ///< Σ delta
+  float centroid_used;    ///< Σ w of keys whose value was not read
+  float centroid_spread;  ///< Σ delta of the same
+  float exact_used;       ///< Σ w of keys whose value was read exactly
+};
+
+/// Sums over the values of a block that are read as codes.
+struct CodedSums {
+  float low;  ///< Σ w·low
+  float product;  ///< Σ (w + 2·delta)·residual, with an error of at most 136·2⁻²⁴ of it, and 2⁻¹⁴⁰
+};
+
 struct SieveKernels {
   // ---- Building ----
 
@@ -76,7 +91,7 @@ struct SieveKernels {
   /// dot(r, i) = Σ_c xi(r, c)·code(listed.key[i], c) for the listed keys of a low plane; rows of 128.
   void (*dot_listed)(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                      int rows, std::int32_t* dot, const Listed& ahead);
-  // In the five kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
+  // In the six kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
   // words of 32 bits.
 
   /// With a = coarse·w and b = middle·w: Σ (a ≤ t ? a : b ≤ ratio·t ? b : 0), added to sum[i] for each of
@@ -90,13 +105,21 @@ struct SieveKernels {
   /// Σ w over the bits of `mask` that are clear, or set.
   float (*sum_unmarked)(const float* w, int n, const std::uint32_t* mask);
   float (*sum_marked)(const float* w, int n, const std::uint32_t* mask);
+  /// Sums over what a block's keys are used with: see PartSums. `valued` includes `whole`.
+  PartSums (*part_sums)(const float* w, const float* delta, int n, const std::uint32_t* valued,
+                        const std::uint32_t* whole);
+  /// p[i] = w[i]·size[i] for n values read as codes, and what a block adds up for them: see CodedSums. All
+  /// arrays go on to a whole vector, with zeros.
+  CodedSums (*weigh_codes)(const float* w, const float* delta, const float* size, const float* low,
+                           const float* residual, int n, float* p);
   /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
   void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
                         std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);
   /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift); with y = slope8·e8[i] + shift8 ≤ 1 delta[i] =
-  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1).
-  void (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
-                 int count, float slope, float step, float shift, float slope8, float shift8);
+  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1). Returns Σ w. Arrays go on to a whole vector, w with
+  /// zeros.
+  float (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
+                  int count, float slope, float step, float shift, float slope8, float shift8);
   /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.
   float (*largest_norm2)(const float* x, std::int64_t stride, int count, std::int64_t d);
 };

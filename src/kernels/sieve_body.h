@@ -198,15 +198,13 @@ void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* 
 
 constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
 
+/// dot(r, j) of all keys of a block, as floats.
 template <int R>
-TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e,
-                            const std::int16_t* xi, std::int64_t xi_stride, const ScanRow* rows,
-                            float* weight, float* sums, Ahead& ahead) {
+TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::int16_t* xi,
+                            std::int64_t xi_stride, float* dot, Ahead& ahead) {
   constexpr int N = scan_vectors;
   const std::int64_t tile_bytes = d4 * 8;
   ahead.spread_over(page_keys / (N * W) * (d4 / 4));
-  V total[R];
-  for (int r = 0; r < R; ++r) total[r] = zero();
   for (int key = 0; key < page_keys; key += N * W) {
     const std::uint8_t* at[N];
     for (int n = 0; n < N; ++n) {
@@ -218,33 +216,38 @@ TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std
       for (int n = 0; n < N; ++n) sum[r][n] = zero_integers();
     for (std::int64_t t = 0; t < d4; t += 4) {
       ahead.template fetch<4 * N * W>();
-      I low_codes[N];
-      I high_codes[N];
-      for (int n = 0; n < N; ++n) {
-        const I bytes = widen_bytes(at[n] + t * 8);
-        low_codes[n] = low_nibbles(bytes);
-        high_codes[n] = high_nibbles(bytes);
-      }
-      for (int r = 0; r < R; ++r) {
-        const I q0 = broadcast_pair(xi + r * xi_stride + t);
-        const I q1 = broadcast_pair(xi + r * xi_stride + t + 2);
+      for (int half = 0; half < 2;
+           ++half) {  // one half of the codes at a time leaves registers for the sums
+        I codes[N];
         for (int n = 0; n < N; ++n) {
-          sum[r][n] = multiply_add(sum[r][n], low_codes[n], q0);
-          sum[r][n] = multiply_add(sum[r][n], high_codes[n], q1);
+          const I bytes = widen_bytes(at[n] + t * 8);
+          codes[n] = in_register(half == 0 ? low_nibbles(bytes) : high_nibbles(bytes));
+        }
+        for (int r = 0; r < R; ++r) {
+          const I q = in_register(broadcast_pair(xi + r * xi_stride + t + 2 * half));
+          for (int n = 0; n < N; ++n) sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
         }
       }
     }
-    for (int n = 0; n < N; ++n) {
-      const V norm = bytes_to_floats(e + key + n * W);
-      for (int r = 0; r < R; ++r) {
-        const V logit = fma(to_floats(sum[r][n]), set1(rows[r].step), set1(rows[r].shift));
-        const V w = exp2_short(fma(norm, set1(rows[r].slope), logit));
-        store(weight + r * page_keys + key + n * W, w);
-        total[r] = add(total[r], w);
-      }
-    }
+    for (int r = 0; r < R; ++r)
+      for (int n = 0; n < N; ++n) store(dot + r * page_keys + key + n * W, to_floats(sum[r][n]));
   }
-  for (int r = 0; r < R; ++r) sums[r] = reduce_add(total[r]);
+}
+
+/// Turns the dots of a row into bounds; returns their sum. A loop of its own keeps its constants in
+/// registers.
+float bound_row(const std::uint8_t* e, const ScanRow& row, float* weight) {
+  const V slope = set1(row.slope);
+  const V step = set1(row.step);
+  const V shift = set1(row.shift);
+  V total = zero();
+  for (int j = 0; j < page_keys; j += W) {
+    const V logit = fma(load(weight + j), step, shift);
+    const V w = exp2_short(fma(bytes_to_floats(e + j), slope, logit));
+    store(weight + j, w);
+    total = add(total, w);
+  }
+  return reduce_add(total);
 }
 
 void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
@@ -253,10 +256,11 @@ void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, cons
   Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   while (rows > 0) {
     const int some = rows < 4 ? rows : 4;
-    if (some == 4) scan_rows<4>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 3) scan_rows<3>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 2) scan_rows<2>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
-    if (some == 1) scan_rows<1>(high, d4, e, xi, xi_stride, row, weight, sums, ahead);
+    if (some == 4) scan_rows<4>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 3) scan_rows<3>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 2) scan_rows<2>(high, d4, xi, xi_stride, weight, ahead);
+    if (some == 1) scan_rows<1>(high, d4, xi, xi_stride, weight, ahead);
+    for (int r = 0; r < some; ++r) sums[r] = bound_row(e, row[r], weight + r * page_keys);
     rows -= some;
     xi += some * xi_stride;
     row += some;
@@ -290,44 +294,61 @@ template <int R, int K>
 TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot) {
   I sum[R][K];
+  const std::uint8_t* codes[K];
+  for (int k = 0; k < K; ++k) codes[k] = listed.codes + listed.key[first + k] * stride;
   for (int r = 0; r < R; ++r)
     for (int k = 0; k < K; ++k) sum[r][k] = zero_integers();
   for (std::int64_t c = 0; c < d32; c += 32)
     for (int k = 0; k < K; ++k) {
-      const Chunk chunk = unpack_chunk(listed.codes + listed.key[first + k] * stride + c / 2);
-      for (int r = 0; r < R; ++r) sum[r][k] = multiply_chunk(sum[r][k], chunk, xi + r * d32 + c);
+      const Chunk chunk = unpack_chunk(codes[k] + c / 2);
+      for (int r = 0; r < R; ++r)
+        sum[r][k] = in_register(multiply_chunk(sum[r][k], chunk, xi + r * d32 + c));
     }
-  for (int r = 0; r < R; ++r) {
-    if constexpr (K == 4) {
-      reduce4_integers(sum[r], dot + r * page_keys + first);
-    } else {
-      dot[r * page_keys + first] = reduce_add_integers(sum[r][0]);
+  dot += first;
+  if constexpr (K == 4) {
+    for (int r = 0; r < R; ++r) reduce4_integers(sum[r], dot + r * page_keys);
+  } else if constexpr (K == 2) {
+    static_assert(R % 2 == 0);
+    for (int r = 0; r < R; r += 2) {
+      const I four[4] = {sum[r][0], sum[r][1], sum[r + 1][0], sum[r + 1][1]};
+      std::int32_t value[4];
+      reduce4_integers(four, value);
+      for (int s = 0; s < 2; ++s)
+        __builtin_memcpy(dot + (r + s) * page_keys, value + 2 * s, 2 * sizeof(std::int32_t));
     }
+  } else {
+    for (int r = 0; r < R; ++r) dot[r * page_keys] = reduce_add_integers(sum[r][0]);
   }
 }
 
-/// Four keys at a time, so that their sums over lanes are taken together.
-template <int R>
+/// Several keys at a time, so that their sums over lanes are taken together.
+template <int R, int K>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot, AheadList& ahead) {
   int i = 0;
-  for (; i + 4 <= listed.count; i += 4) {
+  for (; i + K <= listed.count; i += K) {
     ahead.fetch();
-    dot_keys<R, 4>(listed, i, stride, d32, xi, dot);
+    dot_keys<R, K>(listed, i, stride, d32, xi, dot);
   }
   for (; i < listed.count; ++i) dot_keys<R, 1>(listed, i, stride, d32, xi, dot);
 }
 
 void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                 int rows, std::int32_t* dot, const Listed& next) {
-  AheadList ahead(next, stride, d32 / 2, listed.count / 4);
-  for (; rows >= 2; rows -= 2, xi += 2 * d32, dot += 2 * page_keys)
-    dot_rows<2>(listed, stride, d32, xi, dot, ahead);
-  if (rows == 1) dot_rows<1>(listed, stride, d32, xi, dot, ahead);
+  AheadList ahead(next, stride, d32 / 2, listed.count / (rows >= 4 ? 2 : 4));
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
+    dot_rows<4, 2>(listed, stride, d32, xi, dot, ahead);
+  if (rows >= 2) {
+    dot_rows<2, 4>(listed, stride, d32, xi, dot, ahead);
+    xi += 2 * d32;
+    dot += 2 * page_keys;
+  }
+  if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot, ahead);
 }
 
 void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
   V s[4], limit[4], middle_limit[4];
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
@@ -345,6 +366,7 @@ void tail_sums(const float* w, int n, float coarse, float middle, float ratio, c
 
 void sums_below(const float* w, int n, const float* t, float* sum) {
   V s[4], limit[4];
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
@@ -366,16 +388,57 @@ void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
   }
 }
 
-float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
-  V sum = zero();
-  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), mask[j / 32] >> (j % 32)));
-  return reduce_add(sum);
+/// In two chains: a whole block is long enough for the additions to wait for each other.
+TAMIS_INLINE float sum_where(const float* w, int n, const std::uint32_t* mask, std::uint32_t flip) {
+  const auto at = [&](int j) { return clear_lanes(load(w + j), (mask[j / 32] ^ flip) >> (j % 32)); };
+  V even = zero();
+  V odd = zero();
+  int j = 0;
+  for (; j + W < n; j += 2 * W) {
+    even = add(even, at(j));
+    odd = add(odd, at(j + W));
+  }
+  if (j < n) even = add(even, at(j));
+  return reduce_add(add(even, odd));
 }
 
-float sum_marked(const float* w, int n, const std::uint32_t* mask) {
-  V sum = zero();
-  for (int j = 0; j < n; j += W) sum = add(sum, clear_lanes(load(w + j), ~(mask[j / 32] >> (j % 32))));
-  return reduce_add(sum);
+float sum_unmarked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, 0); }
+float sum_marked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, ~0U); }
+
+PartSums part_sums(const float* w, const float* delta, int n, const std::uint32_t* valued,
+                   const std::uint32_t* whole) {
+  V used = zero();
+  V spread = zero();
+  V centroid_used = zero();
+  V centroid_spread = zero();
+  V exact_used = zero();
+  for (int j = 0; j < n; j += W) {
+    const V x = load(w + j);
+    const V y = load(delta + j);
+    const std::uint32_t read = valued[j / 32] >> (j % 32);
+    used = add(used, x);
+    spread = add(spread, y);
+    centroid_used = add(centroid_used, clear_lanes(x, read));
+    centroid_spread = add(centroid_spread, clear_lanes(y, read));
+    exact_used = add(exact_used, clear_lanes(x, ~(whole[j / 32] >> (j % 32))));
+  }
+  V all[8] = {used, spread, centroid_used, centroid_spread, exact_used, zero(), zero(), zero()};
+  float sum[8];
+  reduce8(all, sum);
+  return {sum[0], sum[1], sum[2], sum[3], sum[4]};
+}
+
+CodedSums weigh_codes(const float* w, const float* delta, const float* size, const float* low,
+                      const float* residual, int n, float* p) {
+  V low_sum = zero();
+  V product = zero();
+  for (int i = 0; i < n; i += W) {
+    const V x = load(w + i);
+    store(p + i, mul(x, load(size + i)));
+    low_sum = fma(x, load(low + i), low_sum);
+    product = fma(fma(set1(2.0F), load(delta + i), x), load(residual + i), product);
+  }
+  return {reduce_add(low_sum), reduce_add(product)};
 }
 
 template <int R>
@@ -411,17 +474,20 @@ void combine_codes(const float* p, int rows, const Listed& listed, std::int64_t 
   if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride, ahead);
 }
 
-void refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
-            float slope, float step, float shift, float slope8, float shift8) {
-  for (int i = 0; i < count; i += W) {  // arrays have room for a whole vector
+float refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
+             float slope, float step, float shift, float slope8, float shift8) {
+  V sum = zero();
+  for (int i = 0; i < count; i += W) {
     const V change =
         fma(load(e4 + i), set1(slope), fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
     const V estimate = mul(load(w + i), exp2_capped(change));
     const V y = fma(load(e8 + i), set1(slope8), set1(shift8));
     store(w + i, estimate);
+    sum = add(sum, estimate);
     // y + 0.72·y² is above e^y − 1 up to y = 1.
     store(delta + i, mul(estimate, mul(y, fma(y, set1(0.72F), set1(1.0F)))));
   }
+  return reduce_add(sum);
 }
 
 float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
@@ -441,9 +507,9 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,      channel_range, encode_keys,   weighted_sum, value_range,  encode_value,
-          fold,         scan,          dot_listed,    tail_sums,    sums_below,   mark_above,
-          sum_unmarked, sum_marked,    combine_codes, refine,       largest_norm2};
+  return {largest,   channel_range, encode_keys,   weighted_sum, value_range,  encode_value, fold,
+          scan,      dot_listed,    tail_sums,     sums_below,   mark_above,   sum_unmarked, sum_marked,
+          part_sums, weigh_codes,   combine_codes, refine,       largest_norm2};
 }
 
 }  // namespace

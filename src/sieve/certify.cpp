@@ -59,20 +59,18 @@ Totals totals_of(const Step& step, int r) {
 
 /// out = (what codes and centroids add up to + what exact values do) / Σ ê; returns ‖out‖₂, at least.
 double write_output(const Step& step, int r, const Totals& totals, double* sum, std::span<float> out) {
-  std::fill_n(sum, out.size(), totals.low);
+  // A span's two partial outputs lie one after the other; exact values in the order of their kernels.
+  const std::int64_t width = step.layout->value_d32 + step.o_stride;
+  const double* exact = sum + step.layout->value_d32;
+  std::fill_n(sum, width, 0.0);
   for (std::int64_t span = 0; span <= step.spans; ++span) {
-    const float* coded = step.coded_sum(span, r);
-    for (std::size_t c = 0; c < out.size(); ++c) sum[c] += static_cast<double>(coded[c]);
-  }
-  for (std::int64_t span = 0; span <= step.spans; ++span) {
-    const float* exact = step.value_sum(span, r);
-    for (std::size_t c = 0; c < out.size(); ++c)
-      sum[c] += static_cast<double>(
-          exact[place(step.call->kernels, step.call->type, static_cast<std::int64_t>(c))]);
+    const float* partial = step.coded_sum(span, r);
+    for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(partial[c]);
   }
   double norm2 = 0;
   for (std::size_t c = 0; c < out.size(); ++c) {
-    out[c] = static_cast<float>(sum[c] / totals.used);
+    const auto at = place(step.call->kernels, step.call->type, static_cast<std::int64_t>(c));
+    out[c] = static_cast<float>((totals.low + sum[c] + exact[at]) / totals.used);
     norm2 += static_cast<double>(out[c]) * out[c];
   }
   return std::sqrt(norm2) * (1 + 0x1p-40);
@@ -83,6 +81,9 @@ void add_distances(const Step& step, View<float> out, float* scratch, std::span<
   const Layout& layout = *step.layout;
   const double relative = 1 + (static_cast<double>(layout.value_d) + 12) * unit_roundoff;
   for (std::int64_t block = 0; block < step.blocks; ++block) {
+    const auto* ahead =
+        step.index->coarse_block(step.head, std::min(block + 4, step.blocks - 1)).centroid();
+    for (std::int64_t c = 0; c < layout.value_d; c += 32) __builtin_prefetch(ahead + c);
     step.call->kernels.widen[kv_bf16](step.index->coarse_block(step.head, block).centroid(), scratch,
                                       layout.value_d);
     for (int r = 0; r < step.rows; ++r) {

@@ -1,4 +1,5 @@
-// Before the scan: would dense attention be sooner? Costs a few passes over the bounds of eight blocks.
+// Before the scan: would dense attention be sooner, or read less? Costs a few passes over the bounds of
+// eight blocks.
 #include <algorithm>
 
 #include "sieve/select.h"
@@ -7,13 +8,21 @@
 namespace tamis {
 namespace {
 
-/// What reading costs in time, in units of a key and value in dense attention: measured with 4 rows on AVX2
-/// (docs/results/sieve.md); a wrong number costs time, never correctness.
-constexpr double scan_cost = 0.27;
-constexpr double middle_key_cost = 0.45;
-constexpr double middle_value_cost = 0.45;
-constexpr double exact_cost = 0.7;  // of a key or a value
-constexpr double worth_it = 1;
+/// What reading costs, in units of a key and value in dense attention.
+struct Costs {
+  double scan, middle_key, middle_value, exact_key, exact_value;
+};
+
+/// In time: measured with 4 rows on AVX2 (docs/results/sieve.md). A wrong number costs time, never
+/// correctness.
+constexpr Costs time_costs{0.35, 1.1, 1.2, 2, 2};
+
+Costs byte_costs(const Step& step) {
+  const Prices price(step);
+  const double key = price.exact_key + price.exact_value;
+  return {static_cast<double>(step.layout->coarse_bytes) / block_keys / key, price.middle_key / key,
+          price.middle_value / key, price.exact_key / key, price.exact_value / key};
+}
 
 }  // namespace
 
@@ -51,6 +60,7 @@ bool dense_is_cheaper(Step& step, const float* warm) {
       });
     }
   }
+  const Costs unit = step.options->fewest_bytes ? byte_costs(step) : time_costs;
   double cost = 0;
   std::int64_t keys = 0;
   for (std::int64_t block = 0; block < step.blocks; ++block) {
@@ -69,10 +79,10 @@ bool dense_is_cheaper(Step& step, const float* warm) {
     }
     for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
     keys += block_keys;
-    cost += middle_key_cost * ones(refined) + middle_value_cost * ones(coded) +
-            exact_cost * (ones(exact) + ones(whole));
+    cost += unit.middle_key * ones(refined) + unit.middle_value * ones(coded) +
+            unit.exact_key * ones(exact) + unit.exact_value * ones(whole);
   }
-  return scan_cost + cost / static_cast<double>(keys) > worth_it;
+  return unit.scan + cost / static_cast<double>(keys) > 1;
 }
 
 }  // namespace tamis

@@ -69,6 +69,38 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
   flush();
 }
 
+void prefetch_marked(const Step& step, std::int64_t block, const Mask& mask, const void* const* pages,
+                     std::int64_t stride, std::int64_t channels) {
+  const std::int64_t element = size_of(step.call->shape.dtype);
+  for (int word = 0; word < 4; ++word)
+    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
+      const int key = step.list[block * block_keys + 32 * word + std::countr_zero(bits)];
+      prefetch_row(row_at(pages, stride, block * block_keys + key, element), channels * element);
+    }
+}
+
+/// What the span reads here and there is fetched all at once: single reads would wait one after another.
+void prefetch_span(const Step& step, std::int64_t span) {
+  const Shape& shape = step.call->shape;
+  const KvPages& kv = step.kv();
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
+    prefetch_marked(step, block, step.exact[block], kv.k, kv.k_stride, shape.head_dim);
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+    const auto coarse = step.index->coarse_block(step.head, block);
+    __builtin_prefetch(coarse.at);
+    prefetch_row(coarse.centroid(), step.layout->value_d32 * size_of(DType::bf16));
+    prefetch_marked(step, block, step.exact_value[block], kv.v, kv.v_stride, shape.value_dim);
+  }
+}
+
+/// What add_coded_values reads for each key of a block, but for the codes.
+void prefetch_scales(const Step& step, std::int64_t block) {
+  const auto middle = step.index->middle_block(step.head, block);
+  prefetch_row(middle.value_norms(), block_keys);
+  prefetch_row(middle.value_low(), block_keys * size_of(DType::bf16));
+  prefetch_row(middle.value_step(), block_keys * size_of(DType::bf16));
+}
+
 int bits_in(const Mask& mask) {
   int n = 0;
   for (const std::uint32_t word : mask) n += std::popcount(word);
@@ -102,33 +134,33 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const C
                       const Listed& ahead, float* scratch) {
   const Layout& layout = *step.layout;
   const auto middle = step.index->middle_block(step.head, block);
-  const double unit = step.index->coarse_block(step.head, block).head().residual_unit;
+  const float unit = step.index->coarse_block(step.head, block).head().residual_unit;
   const auto& [key, at, count] = coded;
   if (count == 0) return;
-  std::array<float, block_keys> low, size;
-  std::array<double, block_keys> residual;
+  std::array<float, block_keys> low, size, residual, weight, delta;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<std::size_t>(i);
     low[k] = to_float(middle.value_low()[key[k]]);
     size[k] = to_float(middle.value_step()[key[k]]);
-    residual[k] = unit * middle.value_norms()[key[k]];
+    residual[k] = unit * static_cast<float>(middle.value_norms()[key[k]]);
   }
+  for (auto k = static_cast<std::size_t>(count); k % 16 != 0; ++k)
+    low[k] = size[k] = residual[k] = weight[k] = delta[k] = 0.0F;
   float* weights = scratch;  // rows × 128
   for (int r = 0; r < step.rows; ++r) {
     const float* estimates = step.estimates(block, r);
     const float* deltas = step.deltas(block, r);
     SpanRow& sums = step.sums(span, r);
-    float low_sum = 0.0F;
-    double product = 0;
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(i);
-      const float weight = estimates[at[k]];
-      weights[r * block_keys + i] = weight * size[k];
-      low_sum += weight * low[k];
-      product += (static_cast<double>(weight) + 2 * static_cast<double>(deltas[at[k]])) * residual[k];
+      weight[k] = estimates[at[k]];
+      delta[k] = deltas[at[k]];
     }
-    sums.low += low_sum;
-    sums.product += product;
+    const CodedSums add =
+        step.call->kernels.sieve.weigh_codes(weight.data(), delta.data(), size.data(), low.data(),
+                                             residual.data(), count, weights + r * block_keys);
+    sums.low += add.low;
+    sums.product += static_cast<double>(add.product) * (1 + 0x1p-16) + 0x1p-139;
   }
   step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,
                                          layout.value_d32, step.coded_sum(span, 0),
@@ -148,6 +180,7 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
     sums.low = 0.0F;
     std::fill_n(step.coded_sum(span, r), layout.value_d32 + step.o_stride, 0.0F);
   }
+  prefetch_span(step, span);
   Gathered batch = gathered_in(step, scratch);
   std::array<Place, block_keys> place;
   for_marked(step, span, step.exact, batch, place, [&] { settle_keys(step, span, batch, place); });
@@ -180,12 +213,10 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       BlockRow& row = step.at(block, r);
       const float* estimates = step.estimates(block, r);
       const float* deltas = step.deltas(block, r);
-      const Mask none{};
-      const double used = kernels.sum_unmarked(estimates, count, none.data());
-      const double spread = kernels.sum_unmarked(deltas, count, none.data());
-      const double centroid_used = kernels.sum_unmarked(estimates, count, valued.data());
-      const double centroid_spread = kernels.sum_unmarked(deltas, count, valued.data());
-      const double exact_used = kernels.sum_marked(estimates, count, whole.data());
+      const PartSums part = kernels.part_sums(estimates, deltas, count, valued.data(), whole.data());
+      const double used = part.used;
+      const double spread = part.spread;
+      const double centroid_spread = part.centroid_spread;
       const double tail_used = ladder ? static_cast<double>(row.phi) * row.sum : 0.0;
       const double tail_spread = static_cast<double>(row.psi) * row.sum;
       SpanRow& sums = step.sums(span, r);
@@ -193,11 +224,11 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       sums.spread += spread + tail_spread;
       // Coarse keys and those without a value stand at the centroid: r = radius. A value that was read is
       // within the radius of it. Coded values add their own residuals in add_coded_values.
-      sums.product += radius * (static_cast<double>(row.sum) + centroid_used + centroid_spread) +
+      sums.product += radius * (static_cast<double>(row.sum) + part.centroid_used + centroid_spread) +
                       radius * (spread - centroid_spread);
       row.spread = static_cast<float>((spread + tail_spread) * (1 + 0x1p-20));
       share[r * block_keys + (block - first)] =
-          ladder ? static_cast<float>(tail_used + used - exact_used) : 0.0F;
+          ladder ? static_cast<float>(tail_used + used - part.exact_used) : 0.0F;
     }
     step.call->kernels.widen[kv_bf16](coarse.centroid(), centroids + (block - first) * layout.value_d32,
                                       layout.value_d32);
@@ -211,13 +242,15 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
   if (!layout.values) return;
   std::array<CodedKeys, 2> coded;
   list_coded(step, first, coded[0]);
+  if (coded[0].count > 0) prefetch_scales(step, first);
+  prefetch_listed(codes_of(step, first, coded[0]), layout.stride, layout.value_d32 / 2);
   for (std::int64_t block = first; block < end; ++block) {
     const auto now = static_cast<std::size_t>((block - first) % 2);
     Listed ahead{};
     if (block + 1 < end) {
       list_coded(step, block + 1, coded[1 - now]);
       ahead = codes_of(step, block + 1, coded[1 - now]);
-      __builtin_prefetch(step.index->middle_block(step.head, block + 1).value_norms());
+      if (ahead.count > 0) prefetch_scales(step, block + 1);
     }
     add_coded_values(step, span, block, coded[now], ahead, batch.logits);
   }

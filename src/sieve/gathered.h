@@ -21,15 +21,22 @@ inline const std::byte* row_at(const void* const* pages, std::int64_t stride, st
   return static_cast<const std::byte*>(pages[token / page_tokens]) + token % page_tokens * stride * element;
 }
 
+inline void prefetch_row(const void* row, std::int64_t bytes) {
+  for (std::int64_t line = 0; line < bytes; line += 64)
+    __builtin_prefetch(static_cast<const std::byte*>(row) + line);
+}
+
+/// The codes of listed keys, for the first block of a span; later ones are fetched by the block before.
+inline void prefetch_listed(const Listed& listed, std::int64_t stride, std::int64_t bytes) {
+  for (int i = 0; i < listed.count; ++i) prefetch_row(listed.codes + listed.key[i] * stride, bytes);
+}
+
 inline void copy_rows(const Gathered& batch, const void* const* pages, std::int64_t stride,
                       std::int64_t bytes, std::int64_t element) {
   constexpr int ahead = 8;
   for (int i = 0; i < batch.count; ++i) {
-    if (i + ahead < batch.count) {
-      const std::byte* next =
-          row_at(pages, stride, batch.token[static_cast<std::size_t>(i + ahead)], element);
-      for (std::int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(next + line);
-    }
+    if (i + ahead < batch.count)
+      prefetch_row(row_at(pages, stride, batch.token[static_cast<std::size_t>(i + ahead)], element), bytes);
     std::memcpy(batch.rows + i * bytes,
                 row_at(pages, stride, batch.token[static_cast<std::size_t>(i)], element),
                 static_cast<std::size_t>(bytes));

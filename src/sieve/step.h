@@ -45,6 +45,7 @@ struct BlockRow {
   float rounding;  ///< relative error of a weight computed from an exact key of the block
   float spread;    ///< Σ of the uncertainty of all keys, after gather
   std::int32_t sum_xi;
+  std::int32_t place;  ///< of what refine leaves for its listed keys, in the arrays of its span
 };
 
 /// Sums of one row over a span.
@@ -113,17 +114,17 @@ struct Step {
   float* q_dense;        ///< the same where the dense kernels want it, rows × q_stride
   std::int16_t* folded;  ///< blocks × rows × d32: the queries in the steps of each block
   float* bound;          ///< blocks × rows × 128
-  float* refined;        ///< the same, for listed keys, in the order of the list
-  float* delta;          ///< uncertainty of `refined`
-  BlockRow* block_row;   ///< blocks × rows
-  std::uint8_t* list;    ///< blocks × 128: keys refined
-  std::int32_t* count;   ///< per block
-  Mask* exact;           ///< per block, by place in the list: read the exact key
-  Mask* coded_value;     ///< … the 4-bit value
-  Mask* exact_value;     ///< … the exact value
-  SpanRow* span_row;     ///< (spans + 1) × rows
-  SpanReads* reads;      ///< spans + 1
-  float* partial;        ///< (spans + 1) × rows × (value_d32 + o_stride): outputs from codes, from values
+  float* refined;  ///< spans × up to 8 · rows · 128: of listed keys, close together to stay in cache
+  float* delta;    ///< uncertainty of `refined`
+  BlockRow* block_row;  ///< blocks × rows
+  std::uint8_t* list;   ///< blocks × 128: keys refined
+  std::int32_t* count;  ///< per block
+  Mask* exact;          ///< per block, by place in the list: read the exact key
+  Mask* coded_value;    ///< … the 4-bit value
+  Mask* exact_value;    ///< … the exact value
+  SpanRow* span_row;    ///< (spans + 1) × rows
+  SpanReads* reads;     ///< spans + 1
+  float* partial;       ///< (spans + 1) × rows × (value_d32 + o_stride): outputs from codes, from values
 
   [[nodiscard]] bool ladder() const {
     return options->ladder && row[0].budget.kind != Budget::Kind::window;
@@ -140,11 +141,10 @@ struct Step {
   [[nodiscard]] float* bounds(std::int64_t block, int r) const {
     return bound + (block * rows + r) * block_keys;
   }
-  [[nodiscard]] float* estimates(std::int64_t block, int r) const {
-    return refined + (block * rows + r) * block_keys;
-  }
-  [[nodiscard]] float* deltas(std::int64_t block, int r) const {
-    return delta + (block * rows + r) * block_keys;
+  [[nodiscard]] float* estimates(std::int64_t block, int r) const { return refined + listed_at(block, r); }
+  [[nodiscard]] float* deltas(std::int64_t block, int r) const { return delta + listed_at(block, r); }
+  [[nodiscard]] std::int64_t listed_at(std::int64_t block, int r) const {
+    return block / span_blocks * (span_blocks * rows * block_keys) + at(block, r).place;
   }
   [[nodiscard]] SpanRow& sums(std::int64_t span, int r) const { return span_row[span * rows + r]; }
   [[nodiscard]] float* coded_sum(std::int64_t span, int r) const {

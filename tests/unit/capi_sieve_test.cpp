@@ -398,7 +398,7 @@ TEST(CApiSieve, ArgumentsThatDoNotFitTogetherGiveUsage) {
   spoilt([](Sieve& x) { x.shape.query_heads = x.shape.kv_heads = 1; }, "index");
   spoilt([](Sieve& x) { x.options.size = 8; }, "sizeof(tamis_sieve_options)");
   spoilt([](Sieve& x) { x.options.no_ladder = 2; }, "no_ladder");
-  spoilt([](Sieve& x) { x.options.reserved = 1; }, "reserved");
+  spoilt([](Sieve& x) { x.options.fewest_bytes = 2; }, "fewest_bytes");
   spoilt([](Sieve& x) { x.options.dense_below = -1; }, "dense_below");
   ASSERT_EQ(s.attend(), TAMIS_OK) << tamis_last_error();
 }

@@ -166,6 +166,7 @@ TEST(SieveContract, AllocatesNothingOnceTheWorkspaceHasSeenTheCall) {
       SieveOptions options;
       options.ladder = ladder;
       options.dense_below = 0;
+      options.fewest_bytes = true;
       const auto call = [&] {
         attend(scene.index, shape, scene.problem.q(), scene.problem.kv(), {}, {&budget, 1}, options,
                workspace, {out.data(), shape.rows(), shape.value_dim}, lse, certificates);
@@ -224,6 +225,7 @@ TEST(SieveContract, QueriesThatAreNotFiniteAreRefusedByName) {
           std::vector<Certificate> certificates(8);
           SieveOptions options;
           options.dense_below = 0;
+          options.fewest_bytes = true;
           Workspace workspace(1);
           const auto [code, sentence] = error_of([&] {
             attend(scene.index, scene.problem.shape(), {q.data(), 8, 64}, scene.problem.kv(), {},
