@@ -151,9 +151,10 @@ void try_synthetic(const CampaignOptions& options, std::span<const Tried> budget
       const auto place = static_cast<std::size_t>(c.attention.kind);
       const std::string where = fmt::format("seed {} item {} on {}, {}, scale {}", options.seed, number,
                                             target, name(c), problem.shape().scale);
-      ledger.add(try_budgets(call_of(index, problem, {}),
-                             fmt::format("{:02} {}", place + 1, name_of(c.attention.kind)), where, budgets,
-                             workspace));
+      SieveCall call = call_of(index, problem, {});
+      call.fewest_bytes = number % 8 != 0;
+      ledger.add(try_budgets(call, fmt::format("{:02} {}", place + 1, name_of(c.attention.kind)), where,
+                             budgets, workspace));
     });
     item += batch;
   }

@@ -51,7 +51,7 @@ std::optional<SieveResult> run_attend(const SieveCall& call, Workspace& workspac
   SieveOptions options;
   options.ladder = call.ladder;
   options.dense_below = call.dense_below;
-  options.fewest_bytes = true;  // the tests are about what is read, not about when it pays
+  options.fewest_bytes = call.fewest_bytes;
   if (weights && result.keys > 0) {
     result.weights.resize(rows * static_cast<std::size_t>(result.keys));
     options.weights = {result.weights.data(), call.shape.rows(), result.keys};

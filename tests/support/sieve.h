@@ -23,6 +23,7 @@ struct SieveCall {
   std::span<const Budget> budgets;
   bool ladder = true;
   std::int64_t dense_below = 0;
+  bool fewest_bytes = true;  ///< most checks are about what is read, not about when that pays
 
   [[nodiscard]] std::int64_t rows_per_head() const { return shape.group() * shape.queries; }
   [[nodiscard]] const Budget& budget(std::int64_t row) const {
