@@ -115,15 +115,16 @@ class Ledger {
     const double seconds = seconds_since(start_);
     if (!terminal_ || seconds < shown_ + 0.5) return;
     shown_ = seconds;
-    const auto records = static_cast<double>(tally_.all.report.records);
+    const auto records = static_cast<double>(sparse());
     const double left = records > 0 ? seconds * (static_cast<double>(wanted_) / records - 1) : 0;
-    fmt::print(stderr, "\r\033[K{:.0f} of {} records, {} violations, {:.0f} s left", records, wanted_,
-               tally_.all.report.violations, std::max(0.0, left));
+    fmt::print(stderr, "\r\033[K{:.0f} of {} sparse records, {} violations, {:.0f} s left", records,
+               wanted_, tally_.all.report.violations, std::max(0.0, left));
   }
   void end_line() const {
     if (terminal_) fmt::print(stderr, "\r\033[K");
   }
-  [[nodiscard]] std::int64_t records() const { return tally_.all.report.records; }
+  /// Records that are not dense fallbacks: those are what is asked for.
+  [[nodiscard]] std::int64_t sparse() const { return tally_.all.report.sparse; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
@@ -135,12 +136,12 @@ class Ledger {
   Tally tally_;
 };
 
-/// Synthetic problems from number `item` on until there are `wanted` records in all. Whole batches, so that
+/// Synthetic problems from number `item` on until there are `wanted` sparse records. Whole batches, so that
 /// what is tried does not depend on the number of threads.
 void try_synthetic(const CampaignOptions& options, std::span<const Tried> budgets, const char* target,
                    std::int64_t wanted, std::int64_t& item, Ledger& ledger) {
   const auto batch = static_cast<std::int64_t>(all_kinds().size());
-  while (ledger.records() < wanted) {
+  while (ledger.sparse() < wanted) {
     parallel_for(batch, options.threads, [&](std::int64_t i, int) {
       const std::int64_t number = item + i;
       const SieveCase c = synthetic(options.seed, number);
@@ -224,7 +225,7 @@ bool check_certificates(const CampaignOptions& given) {
     return run.first.find("emulated") == std::string::npos;
   });
   std::rotate(runs.begin(), runs.begin() + (runs.rend() - best - 1), runs.end());
-  const std::int64_t first = ledger.records();
+  const std::int64_t first = ledger.sparse();
   const std::int64_t rest = std::max<std::int64_t>(0, options.records - first);
   const auto others = static_cast<std::int64_t>(runs.size()) - 1;
   std::int64_t item = 0;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
   app.add_option("check", check, "exp2, certificates or all")
       ->check(CLI::IsMember({"exp2", "certificates", "all"}));
   app.add_option("traces", options.traces, "Traces whose rows are tried; by default the shipped one");
-  app.add_option("--records", options.records, "Certificates to check at least")
+  app.add_option("--records", options.records, "Certificates of sparse results to check at least")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the synthetic problems")->capture_default_str();

@@ -39,7 +39,8 @@ std::string spread(const Spread& spread) {
 
 std::string row(std::string_view name, const Tally::Line& line) {
   const Report& r = line.report;
-  const double share = r.records == 0 ? 0 : static_cast<double>(r.dense) / static_cast<double>(r.records);
+  const double share =
+      r.dense == 0 ? 0 : static_cast<double>(r.dense) / static_cast<double>(r.dense + r.sparse);
   return fmt::format("| {} | {} | {} | {} | {:.1f} % | {} | {} | {} | {} |\n", name, r.records, line.rows,
                      r.violations, 100 * share, r.empty, r.blind, spread(r.tau), spread(r.error));
 }
@@ -93,10 +94,10 @@ std::string report(const Tally& tally, const std::vector<ClimbLine>& climbs, con
       "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s; kernels: {}.\n\n"
       "**{} records** (head, query, budget), **{} violations**. {} distinct rows, of which {} are real "
       "(from "
-      "traces); {} records are dense fallbacks.\n\n",
+      "traces); {} records are sparse and {} dense fallbacks, the rest see no key.\n\n",
       options.command, options.seed, version(), processor(), options.threads,
       std::chrono::system_clock::now(), seconds, fmt::join(targets, ", "), all.records, all.violations,
-      tally.all.rows, tally.real_rows, all.dense);
+      tally.all.rows, tally.real_rows, all.sparse, all.dense);
   text +=
       "A record is checked for τ (total variation between exact weights and weights used), the error of "
       "the "

@@ -41,16 +41,14 @@ class Checker {
       no_keys();
       return;
     }
+    ++(c_.dense ? report_.dense : report_.sparse);
     numbers();
     if (violated_) return;
     bounds();
     counts();
     bytes();
     budget();
-    if (c_.dense) {
-      ++report_.dense;
-      same_as_dense(dense);
-    }
+    if (c_.dense) same_as_dense(dense);
   }
 
  private:
@@ -160,15 +158,22 @@ class Checker {
       if (row_.oracle.keys(r) > 0) use(row_.call.budget(r), row_.oracle.keys(r));
   }
 
-  /// Tokens read exactly whatever the budget: the sinks, and those beyond the whole blocks that every row
-  /// of the head sees and the index holds.
-  std::int64_t pinned() const {
-    std::int64_t whole = row_.call.index->tokens();
+  /// The whole blocks that the index holds and every row of the head sees: tokens beyond are read exactly.
+  std::int64_t whole() const {
+    std::int64_t tokens = row_.call.index->tokens();
     for_each_of_head([&](const Budget&, std::int64_t keys) {
-      whole = std::min(whole, keys / page_tokens * page_tokens);
+      tokens = std::min(tokens, keys / page_tokens * page_tokens);
     });
+    return tokens;
+  }
+
+  /// Tokens read exactly whatever the budget: sinks, those beyond `whole`, and those that no code can hold.
+  std::int64_t pinned() const {
     const std::int64_t most = row_.oracle.most_keys(row_.row);
-    return std::min(most, row_.call.index->shape().sinks + most - whole);
+    const std::int64_t sinks = std::min(row_.call.index->shape().sinks, whole());
+    const auto coded = row_.oracle.huge(row_.row).subspan(static_cast<std::size_t>(sinks),
+                                                          static_cast<std::size_t>(whole() - sinks));
+    return sinks + most - whole() + std::count(coded.begin(), coded.end(), 1);
   }
 
   void budget() {
@@ -179,9 +184,8 @@ class Checker {
     if (c_.dense) return;
     if (budget.kind == Budget::Kind::mass && !(c_.tau <= budget.eps))
       violate("budget", "tau is certified {}", c_.tau);
-    // Blocks of numbers whose squares may overflow f32 when summed are read exactly, whatever the budget.
-    if (row_.oracle.largest(row_.row) > 0x1p58F || row_.head_dense) return;
     if (budget.kind == Budget::Kind::window) window();
+    if (row_.head_dense) return;
     const std::int64_t least = c_.coarse_bytes + pinned() * row_.token_bytes();
     if (budget.kind == Budget::Kind::bytes) {
       const double allowed = budget.share * static_cast<double>(most * row_.token_bytes());
@@ -196,8 +200,14 @@ class Checker {
         k += own.kind == Budget::Kind::topk ? static_cast<double>(own.k)
                                             : std::ceil(own.alpha * std::pow(n, own.exponent));
       });
-      // With the ladder as many bytes as k keys beyond what cannot be avoided, without it k keys.
-      const double allowed = k * static_cast<double>(row_.token_bytes()) + static_cast<double>(least);
+      // With the ladder as many bytes as k keys, values and their codes beyond what cannot be avoided,
+      // without it k keys.
+      const Index& index = *row_.call.index;
+      const double codes =
+          static_cast<double>(index.bytes()) /
+          static_cast<double>(std::max<std::int64_t>(1, index.tokens() * index.shape().kv_heads));
+      const double allowed =
+          k * (static_cast<double>(row_.token_bytes()) + codes) + static_cast<double>(least);
       if (row_.call.ladder && static_cast<double>(c_.bytes()) > allowed)
         violate("budget", "{} bytes were read where {} keys are asked for and {} cannot be avoided",
                 c_.bytes(), k, least);
@@ -212,14 +222,15 @@ class Checker {
   void window() {
     const Index& index = *row_.call.index;
     std::int64_t sinks = index.shape().sinks;
-    std::int64_t last = index.tokens();
+    std::int64_t last = whole();
     for_each_of_head([&](const Budget& own, std::int64_t seen) {
       sinks = std::max(sinks, own.sinks);
       last = std::min(last, seen - own.window);
     });
     const auto keys = static_cast<std::int64_t>(row_.weights.size());
     for (std::int64_t j = sinks; j < std::min(last, keys); ++j)
-      if (row_.weights[static_cast<std::size_t>(j)] > 0)
+      if (row_.weights[static_cast<std::size_t>(j)] > 0 &&
+          row_.oracle.huge(row_.row)[static_cast<std::size_t>(j)] == 0)
         violate("window", "key {} of {} has weight and lies outside of the window", j, keys);
   }
 
@@ -251,6 +262,7 @@ bool same_counts(const Certificate& a, const Certificate& b) {
 
 void Report::add(const Report& other) {
   records += other.records;
+  sparse += other.sparse;
   dense += other.dense;
   violations += other.violations;
   examples.insert(other.examples.begin(), other.examples.end());

@@ -14,6 +14,7 @@ namespace tamis::testing {
 
 struct Report {
   std::int64_t records = 0;     ///< certificates checked
+  std::int64_t sparse = 0;     ///< of which see a key and were not computed densely
   std::int64_t dense = 0;       ///< of which say that dense attention was computed
   std::int64_t violations = 0;  ///< records that break a claim, and calls that do as a whole
   std::map<std::string, std::string> examples;  ///< by claim, its first violation in a sentence

@@ -170,9 +170,10 @@ Oracle::Oracle(const Shape& shape, View<const float> q, std::span<const KvPages>
       head.k = gather(shape.dtype, pages.k, pages.k_stride, pages.tokens, shape.head_dim);
       head.v = gather(shape.dtype, pages.v, pages.v_stride, pages.tokens, shape.value_dim);
       head.v_norms = norms(head.v, static_cast<std::size_t>(shape.value_dim));
-      largest_.push_back(0);
+      huge_.emplace_back(static_cast<std::size_t>(pages.tokens));
       for (const std::vector<float>* part : {&head.k, &head.v})
-        for (const float x : *part) largest_.back() = std::max(largest_.back(), std::abs(x));
+        for (std::size_t i = 0; i < part->size(); ++i)
+          if (std::abs((*part)[i]) > 0x1p55F) huge_.back()[i / (part->size() / huge_.back().size())] = 1;
     }
     const std::size_t n = keys_of(r);
     const std::span<double> weights = std::span(weights_).subspan(first, n);

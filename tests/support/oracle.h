@@ -35,9 +35,9 @@ class Oracle {
   }
   /// The most keys that a row of the same KV head sees.
   std::int64_t most_keys(std::int64_t row) const;
-  /// The largest magnitude among all keys and values of the row's KV head.
-  float largest(std::int64_t row) const {
-    return largest_[static_cast<std::size_t>(row / (shape_.group() * shape_.queries))];
+  /// Per token of the row's KV head: does its key or value hold a number beyond 2⁵⁵, which no code holds?
+  std::span<const char> huge(std::int64_t row) const {
+    return huge_[static_cast<std::size_t>(row / (shape_.group() * shape_.queries))];
   }
   const ExactRow& operator[](std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
 
@@ -46,7 +46,7 @@ class Oracle {
   std::vector<ExactRow> rows_;
   std::vector<double> weights_;
   std::vector<double> out_;
-  std::vector<float> largest_;
+  std::vector<std::vector<char>> huge_;
 };
 
 /// ½Σ|w_j/Σw − p_j| for weights that share a factor; NaN unless all are finite, none is negative and one
