@@ -13,6 +13,11 @@ TAMIS_INLINE const typename Type::Element* row_of(const void* rows, std::int64_t
   return static_cast<const typename Type::Element*>(rows) + j * stride;
 }
 
+TAMIS_INLINE void fetch_row(const RowsAhead& ahead, int j) {
+  const auto* row = static_cast<const char*>(ahead.at) + j * ahead.stride;
+  for (std::int64_t line = 0; line < ahead.bytes; line += 64) __builtin_prefetch(row + line, 0, 2);
+}
+
 float largest(const float* x, std::int64_t n) {
   V most = zero();
   V finite = zero();  // 0·x is NaN for an infinite or NaN x, and stays so in the sum
@@ -123,13 +128,14 @@ TAMIS_INLINE void encode_key(const typename Type::Element* k, std::int64_t d32, 
 template <class Type>
 void encode_keys(const void* k, std::int64_t stride, std::int64_t d, std::int64_t d32, const float* centre,
                  const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
-                 std::int64_t low_stride, float* coarse, float* middle) {
+                 std::int64_t low_stride, float* coarse, float* middle, const RowsAhead& ahead) {
   const std::int64_t groups = (d + 3) / 4;
   for (int tile = 0; tile < page_keys; tile += tile_keys, high += groups * 32) {
     for (int j = tile; j < tile + tile_keys; j += row_group) {
       V sum4[row_group], sum8[row_group];
       for (int i = 0; i < row_group; ++i) {
         std::uint8_t* code = codes + (j + i - tile) * d32;
+        fetch_row(ahead, j + i);
         encode_key<Type>(row_of<Type>(k, stride, j + i), d32, centre, inverse, code, &sum4[i], &sum8[i]);
         for (std::int64_t c = 0; c < d32; c += 32) pack_chunk(code + c, low + (j + i) * low_stride + c / 2);
       }
@@ -205,11 +211,12 @@ void choose_value_steps(const float* low, const float* high, float slack, std::u
 template <class Type>
 void encode_values(const void* v, std::int64_t stride, std::int64_t d, std::int64_t d32,
                    const float* centroid, const float* lowest, const float* step, const float* inverse,
-                   std::uint8_t* codes, std::int64_t codes_stride, float* squares) {
+                   std::uint8_t* codes, std::int64_t codes_stride, float* squares, const RowsAhead& ahead) {
   for (int j = 0; j < page_keys; j += row_group) {
     V sum[row_group];
     for (int i = 0; i < row_group; ++i) {
       const auto* row = row_of<Type>(v, stride, j + i);
+      fetch_row(ahead, j + i);
       const V low = set1(lowest[j + i]);
       const V width = set1(step[j + i]);
       const V per_step = set1(inverse[j + i]);

@@ -37,6 +37,13 @@ struct Listed {
   int count;
 };
 
+/// 128 rows that are read next, prefetched one by one. Addresses and strides in bytes.
+struct RowsAhead {
+  const void* at;
+  std::int64_t stride;
+  std::int64_t bytes;  ///< of a row; 0 for nothing to fetch
+};
+
 struct SieveKernels {
   // ---- Building: 128 keys or values at a time ----
   // Kernels of three read K or V as stored, rows `stride` elements apart. Where d is not a multiple of 32
@@ -59,7 +66,8 @@ struct SieveKernels {
   /// d on add 64 and ¼ each, exactly. `codes` is scratch of 16·d32 bytes.
   void (*encode_keys[3])(const void* k, std::int64_t stride, std::int64_t d, std::int64_t d32,
                          const float* centre, const float* inverse, std::uint8_t* codes, std::uint8_t* high,
-                         std::uint8_t* low, std::int64_t low_stride, float* coarse, float* middle);
+                         std::uint8_t* low, std::int64_t low_stride, float* coarse, float* middle,
+                         const RowsAhead& ahead);
   /// low[j], high[j] and squares[j]: the range of v_j − centroid, and its sum of squares.
   void (*value_ranges[3])(const void* v, std::int64_t stride, std::int64_t d, const float* centroid,
                           float* low, float* high, float* squares);
@@ -72,7 +80,7 @@ struct SieveKernels {
   void (*encode_values[3])(const void* v, std::int64_t stride, std::int64_t d, std::int64_t d32,
                            const float* centroid, const float* lowest, const float* step,
                            const float* inverse, std::uint8_t* codes, std::int64_t codes_stride,
-                           float* squares);
+                           float* squares, const RowsAhead& ahead);
   /// x[j] ← √(x[j] + added)·factor + error[j] + shift, relative error 4·2^-24; error may be null.
   void (*roots_above)(float* x, float added, float factor, const float* error, float shift);
   /// codes[j]: an integer at or above x[j]·factor, at most 255, and less than x[j]·factor + 1.001.

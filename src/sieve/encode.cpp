@@ -135,7 +135,7 @@ struct Block {
   MiddleBlock<std::byte> middle;
 };
 
-void encode_block_keys(const Block& block) {
+void encode_block_keys(const Block& block, const RowsAhead& next_k) {
   const auto& [kernels, layout, a, k, v, pins, coarse, middle] = block;
   BlockHead& head = coarse.head();
   const float largest = kernels.sieve.largest(a.low, 2 * layout.d32);
@@ -147,7 +147,7 @@ void encode_block_keys(const Block& block) {
   head.centre_norm = rounded_up(head.unit * norm_above(centre2, layout.d));
 
   kernels.sieve.encode_keys[k.type](k.at, k.stride, layout.d, layout.d32, a.centre, a.inverse, a.codes,
-                                    coarse.high(), middle.low(), layout.stride, a.coarse, a.middle);
+                                    coarse.high(), middle.low(), layout.stride, a.coarse, a.middle, next_k);
   // In sixteenths of a step Σ r² errs by (d32 + 10)·u of at most d32 terms ≤ 64, or ¼. Each r errs by
   // 3·128·u for 16·(k − centre)/step, which is below 128, by 128·u for adding 127.5, and by 8·u for the
   // 4-bit code: below 33·u steps.
@@ -178,7 +178,7 @@ void encode_block_keys(const Block& block) {
   }
 }
 
-void encode_block_values(const Block& block) {
+void encode_block_values(const Block& block, const RowsAhead& next_v) {
   const auto& [kernels, layout, a, k, v, pins, coarse, middle] = block;
   BlockHead& head = coarse.head();
   for (std::int64_t c = 0; c < layout.value_d32; ++c) {  // any bf16 near the mean will do
@@ -200,7 +200,7 @@ void encode_block_values(const Block& block) {
                                    a.lowest, a.step, a.per_step, a.error);
   kernels.sieve.encode_values[v.type](v.at, v.stride, layout.value_d, layout.value_d32, a.centroid,
                                       a.lowest, a.step, a.per_step, middle.value_codes(), layout.stride,
-                                      a.squares);
+                                      a.squares, next_v);
   // As norm_above, with the errors of each channel.
   kernels.sieve.roots_above(a.squares, 0.0F, static_cast<float>(1 + (d + 16) * u), a.error, 0x1p-69F);
   if (pins.count > 0) {  // never used, and never left to chance: equal blocks have equal bytes
@@ -264,8 +264,11 @@ void encode_block(const Kernels& kernels, const Layout& layout, const BlockSourc
     head.key_norm = std::max(head.key_norm, rounded_up(key_norm));
     head.value_norm = std::max(head.value_norm, rounded_up(value_norm));
   }
-  encode_block_keys(block);
-  encode_block_values(block);
+  const std::int64_t size = size_of(source.dtype);
+  encode_block_keys(
+      block, {source.next_k, source.k_stride * size, source.next_k != nullptr ? layout.d * size : 0});
+  encode_block_values(
+      block, {source.next_v, source.v_stride * size, source.next_v != nullptr ? layout.value_d * size : 0});
 }
 
 }  // namespace tamis
