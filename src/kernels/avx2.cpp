@@ -121,12 +121,15 @@ inline void store_bytes(std::uint8_t* p, V x) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(shorts, shorts));
 }
 inline I low_four_bits(I x) { return _mm256_and_si256(x, _mm256_set1_epi32(15)); }
-inline void store_codes(std::uint8_t* p, const I x[4]) {
+inline I to_codes(const I x[4]) {
   const I bytes = _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   // Packing works within halves: four codes of each x, first halves first.
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                      _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+  return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
+inline void store_codes(std::uint8_t* p, const I x[4]) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
+}
+inline void store_chunk(std::uint8_t* p, const I x[4]) { store_chunk(p, to_codes(x)); }
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }

@@ -109,10 +109,14 @@ inline void store_bytes(std::uint8_t* p, V x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
 }
 inline I low_four_bits(I x) { return _mm512_and_si512(x, _mm512_set1_epi32(15)); }
-inline void store_codes(std::uint8_t* p, const I x[2]) {
-  for (int i = 0; i < 2; ++i)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p) + i, _mm512_cvtepi32_epi8(x[i]));
+inline __m256i to_codes(const I x[2]) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm512_cvtepi32_epi8(x[0])),
+                                 _mm512_cvtepi32_epi8(x[1]), 1);
 }
+inline void store_codes(std::uint8_t* p, const I x[2]) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
+}
+inline void store_chunk(std::uint8_t* p, const I x[2]) { store_chunk(p, to_codes(x)); }
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }

@@ -104,7 +104,8 @@ float choose_steps(const float* low, const float* high, float unit, std::int64_t
 /// One key: its codes, and in *sum4 and *sum8 the squares of 16·r for both meshes, lane by lane.
 template <class Type>
 TAMIS_INLINE void encode_key(const typename Type::Element* k, std::int64_t d32, const float* centre,
-                             const float* inverse, std::uint8_t* codes, V* sum4, V* sum8) {
+                             const float* inverse, std::uint8_t* codes, std::uint8_t* low, V* sum4,
+                             V* sum8) {
   V s4 = zero();
   V s8 = zero();
   for (std::int64_t c = 0; c < d32; c += 32) {
@@ -120,6 +121,7 @@ TAMIS_INLINE void encode_key(const typename Type::Element* k, std::int64_t d32, 
       s4 = fma(r4, r4, s4);
     }
     store_codes(codes + c, code);
+    store_chunk(low + c / 2, code);
   }
   *sum4 = s4;
   *sum8 = s8;
@@ -136,8 +138,8 @@ void encode_keys(const void* k, std::int64_t stride, std::int64_t d, std::int64_
       for (int i = 0; i < row_group; ++i) {
         std::uint8_t* code = codes + (j + i - tile) * d32;
         fetch_row(ahead, j + i);
-        encode_key<Type>(row_of<Type>(k, stride, j + i), d32, centre, inverse, code, &sum4[i], &sum8[i]);
-        for (std::int64_t c = 0; c < d32; c += 32) pack_chunk(code + c, low + (j + i) * low_stride + c / 2);
+        encode_key<Type>(row_of<Type>(k, stride, j + i), d32, centre, inverse, code,
+                         low + (j + i) * low_stride, &sum4[i], &sum8[i]);
       }
       reduce8(sum4, coarse + j);
       reduce8(sum8, middle + j);
@@ -218,7 +220,7 @@ void encode_values(const void* v, std::int64_t stride, std::int64_t d, std::int6
       const auto* row = row_of<Type>(v, stride, j + i);
       fetch_row(ahead, j + i);
       const V low = set1(lowest[j + i]);
-      const V width = set1(step[j + i]);
+      const V minus_step = set1(-step[j + i]);
       const V per_step = set1(inverse[j + i]);
       V total = zero();
       for (std::int64_t c = 0; c < d32; c += 32) {
@@ -228,12 +230,10 @@ void encode_values(const void* v, std::int64_t stride, std::int64_t d, std::int6
           V y = sub(sub(Type::load(row + at), load(centroid + at)), low);
           if (d - at < W) y = first_lanes(y, static_cast<int>(d > at ? d - at : 0));
           code[n] = to_integers(mul(y, per_step));  // 0 … 15: step·15 covers the range with room to spare
-          const V r = sub(y, mul(to_floats(code[n]), width));
+          const V r = fma(to_floats(code[n]), minus_step, y);
           total = fma(r, r, total);
         }
-        std::uint8_t bytes[32];
-        store_codes(bytes, code);
-        pack_chunk(bytes, codes + (j + i) * codes_stride + c / 2);
+        store_chunk(codes + (j + i) * codes_stride + c / 2, code);
       }
       sum[i] = total;
     }

@@ -13,9 +13,8 @@ inline __m256i load_codes(const std::uint8_t* p) {
 }
 
 /// The low nibbles of 32 codes, two in a byte, channels 16 apart: a chunk of a low plane.
-inline void pack_chunk(const std::uint8_t* codes, std::uint8_t* out) {
+inline void store_chunk(std::uint8_t* out, __m256i x) {
   const __m128i nibble = _mm_set1_epi8(15);
-  const __m256i x = load_codes(codes);
   const __m128i first = _mm_and_si128(_mm256_castsi256_si128(x), nibble);
   const __m128i second = _mm_and_si128(_mm256_extracti128_si256(x, 1), nibble);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(first, _mm_slli_epi16(second, 4)));

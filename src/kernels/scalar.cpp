@@ -22,7 +22,7 @@ inline V mul(V a, V b) { return a * b; }
 inline V fma(V a, V b, V c) { return a * b + c; }  // two roundings: the bounds allow for both
 inline V max(V a, V b) { return b > a ? b : a; }
 inline V select_less(V a, V b, V yes, V no) { return a < b ? yes : no; }
-inline V first_lanes(V x, int) { return x; }
+inline V first_lanes(V x, int n) { return n > 0 ? x : 0.0F; }
 inline V round_nearest(V x) { return __builtin_nearbyintf(x); }
 inline float reduce_add(V x) { return x; }
 inline float reduce_max(V x) { return x; }
@@ -77,9 +77,8 @@ inline I low_four_bits(I x) { return x & 15; }
 inline void store_codes(std::uint8_t* p, const I* x) {
   for (int i = 0; i < 32; ++i) p[i] = static_cast<std::uint8_t>(x[i] < 0 ? 0 : x[i] > 255 ? 255 : x[i]);
 }
-inline void pack_chunk(const std::uint8_t* codes, std::uint8_t* out) {
-  for (int i = 0; i < 16; ++i)
-    out[i] = static_cast<std::uint8_t>((codes[i] & 15) | ((codes[16 + i] & 15) << 4));
+inline void store_chunk(std::uint8_t* p, const I* x) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<std::uint8_t>((x[i] & 15) | ((x[16 + i] & 15) << 4));
 }
 inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* out) {
   for (int t = 0; t < 8; ++t)
