@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/kernels.h"
+#include "kernels/pack_x86.h"
 
 namespace tamis {
 namespace {
@@ -62,6 +63,21 @@ inline float reduce_max(V x) {
   return _mm_cvtss_f32(_mm_max_ss(t, _mm_movehdup_ps(t)));
 }
 
+inline V sqrt(V x) { return _mm256_sqrt_ps(x); }
+inline V div(V a, V b) { return _mm256_div_ps(a, b); }
+
+inline __m256i bf16_bits() { return _mm256_set1_epi32(static_cast<int>(0xFFFF'0000U)); }
+inline V bf16_towards_zero(V x) { return _mm256_and_ps(x, _mm256_castsi256_ps(bf16_bits())); }
+inline V bf16_away(V x) {
+  const __m256i more = _mm256_add_epi32(_mm256_castps_si256(x), _mm256_set1_epi32(0xFFFF));
+  return _mm256_castsi256_ps(_mm256_and_si256(more, bf16_bits()));
+}
+inline void store_bf16(std::uint16_t* p, V x) {
+  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(x), 16);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+
 /// The first n < 8 of 16-bit elements, zeros after them: there is no masked load for these.
 inline __m128i load_first_halves(const std::uint16_t* p, int n) {
   alignas(16) std::uint16_t x[8] = {};
@@ -108,6 +124,16 @@ inline void store_bytes(std::uint8_t* p, V x) {
   const __m128i shorts = to_shorts(_mm256_cvtps_epi32(x));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(shorts, shorts));
 }
+inline I low_four_bits(I x) { return _mm256_and_si256(x, _mm256_set1_epi32(15)); }
+inline I to_codes(const I x[4]) {
+  const I bytes = _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
+  // Packing works within halves: four codes of each x, first halves first.
+  return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+inline void store_codes(std::uint8_t* p, const I x[4]) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
+}
+inline void store_chunk(std::uint8_t* p, const I x[4]) { store_chunk(p, to_codes(x)); }
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
@@ -167,6 +193,14 @@ struct F16 {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static V load_first(const std::uint16_t* p, int n) { return _mm256_cvtph_ps(load_first_halves(p, n)); }
+  static void store_nearest(std::uint16_t* p, V x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  static void store_above(std::uint16_t* p, V x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm256_cvtps_ph(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC));
+  }
 };
 struct Bf16 {
   static constexpr bool interleaved = true;

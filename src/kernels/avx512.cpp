@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/kernels.h"
+#include "kernels/pack_x86.h"
 
 namespace tamis {
 namespace {
@@ -57,8 +58,30 @@ inline void reduce8(const V x[8], float out[8]) {
   _mm256_storeu_ps(out,
                    _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)));
 }
+inline void reduce8_max(const V x[8], float* out) {
+  __m256 h[8];
+  for (int i = 0; i < 8; ++i)
+    h[i] = _mm256_max_ps(_mm512_castps512_ps256(x[i]), _mm512_extractf32x8_ps(x[i], 1));
+  reduce8_max(h, out);
+}
 inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
+
+inline V sqrt(V x) { return _mm512_sqrt_ps(x); }
+inline V div(V a, V b) { return _mm512_div_ps(a, b); }
+
+inline __m512i bf16_bits() { return _mm512_set1_epi32(static_cast<int>(0xFFFF'0000U)); }
+inline V bf16_towards_zero(V x) {
+  return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), bf16_bits()));
+}
+inline V bf16_away(V x) {
+  const __m512i more = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0xFFFF));
+  return _mm512_castsi512_ps(_mm512_and_si512(more, bf16_bits()));
+}
+inline void store_bf16(std::uint16_t* p, V x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
 
 /// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
 inline V times_power_of_two(V x, V n) {
@@ -89,6 +112,15 @@ inline void store_shorts(std::int16_t* p, I x) {
 inline void store_bytes(std::uint8_t* p, V x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
 }
+inline I low_four_bits(I x) { return _mm512_and_si512(x, _mm512_set1_epi32(15)); }
+inline __m256i to_codes(const I x[2]) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm512_cvtepi32_epi8(x[0])),
+                                 _mm512_cvtepi32_epi8(x[1]), 1);
+}
+inline void store_codes(std::uint8_t* p, const I x[2]) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
+}
+inline void store_chunk(std::uint8_t* p, const I x[2]) { store_chunk(p, to_codes(x)); }
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
@@ -152,6 +184,14 @@ struct F16 {
   }
   static V load_first(const std::uint16_t* p, int n) {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_mask(n), p));
+  }
+  static void store_nearest(std::uint16_t* p, V x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  static void store_above(std::uint16_t* p, V x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC));
   }
 };
 struct Bf16 {

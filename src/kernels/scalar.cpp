@@ -22,12 +22,30 @@ inline V mul(V a, V b) { return a * b; }
 inline V fma(V a, V b, V c) { return a * b + c; }  // two roundings: the bounds allow for both
 inline V max(V a, V b) { return b > a ? b : a; }
 inline V select_less(V a, V b, V yes, V no) { return a < b ? yes : no; }
-inline V first_lanes(V x, int) { return x; }
+inline V first_lanes(V x, int n) { return n > 0 ? x : 0.0F; }
 inline V round_nearest(V x) { return __builtin_nearbyintf(x); }
 inline float reduce_add(V x) { return x; }
 inline float reduce_max(V x) { return x; }
 inline void reduce4(const V x[4], float* out) { std::memcpy(out, x, 4 * sizeof(float)); }
 inline void reduce8(const V x[8], float out[8]) { std::memcpy(out, x, 8 * sizeof(float)); }
+
+inline void reduce8_max(const V x[8], float* out) { std::memcpy(out, x, 8 * sizeof(float)); }
+inline V sqrt(V x) { return __builtin_sqrtf(x); }
+inline V div(V a, V b) { return a / b; }
+
+inline std::uint32_t bits_of(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline float float_of(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+inline V bf16_towards_zero(V x) { return float_of(bits_of(x) & 0xFFFF'0000U); }
+inline V bf16_away(V x) { return float_of((bits_of(x) + 0xFFFFU) & 0xFFFF'0000U); }
+inline void store_bf16(std::uint16_t* p, V x) { *p = static_cast<std::uint16_t>(bits_of(x) >> 16); }
 
 /// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
 inline V power_of_two(V n) {
@@ -56,6 +74,20 @@ inline I to_integers(V x) { return static_cast<std::int32_t>(__builtin_nearbyint
 inline V to_floats(I x) { return static_cast<float>(x); }
 inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
 inline void store_bytes(std::uint8_t* p, V x) { *p = static_cast<std::uint8_t>(x); }
+inline I low_four_bits(I x) { return x & 15; }
+inline void store_codes(std::uint8_t* p, const I* x) {
+  for (int i = 0; i < 32; ++i) p[i] = static_cast<std::uint8_t>(x[i] < 0 ? 0 : x[i] > 255 ? 255 : x[i]);
+}
+inline void store_chunk(std::uint8_t* p, const I* x) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<std::uint8_t>((x[i] & 15) | ((x[16 + i] & 15) << 4));
+}
+inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* out) {
+  for (int t = 0; t < 8; ++t)
+    for (int i = 0; i < 32; ++i) {
+      const std::uint8_t* four = codes + i / 2 * stride + 4 * t + i % 2;
+      out[32 * t + i] = static_cast<std::uint8_t>((four[0] >> 4) | (four[2] & 0xF0));
+    }
+}
 inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
 inline I add_integers(I a, I b) { return a + b; }
 inline std::int32_t reduce_add_integers(I x) { return x; }
@@ -109,6 +141,20 @@ struct F16 {
     return y;
   }
   static V load_first(const std::uint16_t* p, int) { return load(p); }
+  /// Finite numbers below 65520.
+  static void store_nearest(std::uint16_t* p, V x) {
+    const std::uint32_t bits = bits_of(x);
+    const std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
+    // Below 2^-14 adding ½ leaves |x|/2^-24, rounded, in the last bits.
+    const std::uint32_t rounded =
+        magnitude < 0x3880'0000U ? bits_of(float_of(magnitude) + 0.5F) - bits_of(0.5F)
+                                 : (magnitude + 0xFFFU + ((magnitude >> 13) & 1U) - (112U << 23)) >> 13;
+    *p = static_cast<std::uint16_t>(((bits >> 16) & 0x8000U) | rounded);
+  }
+  /// The next f16 at or above x, 2^-14 ≤ x ≤ 65504.
+  static void store_above(std::uint16_t* p, V x) {
+    *p = static_cast<std::uint16_t>((bits_of(x) + 0x1FFFU - (112U << 23)) >> 13);
+  }
 };
 struct Bf16 {
   static constexpr bool interleaved = false;

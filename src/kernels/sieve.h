@@ -52,29 +52,54 @@ struct CodedSums {
   float product;  ///< Σ (w + 2·delta)·residual, with an error of at most 136·2⁻²⁴ of it, and 2⁻¹⁴⁰
 };
 
+/// 128 rows that are read next, prefetched one by one. Addresses and strides in bytes.
+struct RowsAhead {
+  const void* at;
+  std::int64_t stride;
+  std::int64_t bytes;  ///< of a row; 0 for nothing to fetch
+};
+
 struct SieveKernels {
-  // ---- Building ----
+  // ---- Building: 128 keys or values at a time ----
+  // Kernels of three read K or V as stored, rows `stride` elements apart. Where d is not a multiple of 32
+  // they must be given padded rows: floats with zeros from d to d32.
 
   /// max |x| over n floats, n a multiple of 32; NaN if one is NaN or infinite.
   float (*largest)(const float* x, std::int64_t n);
-  /// For each channel c < d32 the smallest and largest of k(j, c) over keys j < 128. k is 128 × d32.
-  void (*channel_range)(const float* k, std::int64_t d32, float* low, float* high);
-  /// Codes and residual norms of 128 keys against centre and step (both d32 floats, inverse = 1/step).
-  /// coarse[j] and middle[j] receive Σ r², r = (k − k̂)/step, for the 4-bit and the 8-bit code; `codes` is
-  /// scratch of 128·d32 bytes. Channels from d on must be 0 with centre 0 and inverse 0.
-  void (*encode_keys)(const float* k, std::int64_t d, std::int64_t d32, const float* centre,
-                      const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
-                      std::int64_t low_stride, float* coarse, float* middle);
-  /// sum[c] = Σ_j weight[j]·v(j, c), c < d32, 128 keys.
-  void (*weighted_sum)(const float* v, std::int64_t d32, const float* weight, float* sum);
-  /// For one value v of d floats (padded to d32): the range of v − centroid, and the sums of squares of
-  /// v and of v − centroid.
-  void (*value_range)(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
-                      float* norm2, float* distance2);
-  /// Codes of v − centroid against low and step (inverse = 1/step); returns Σ (v − centroid − low −
-  /// step·code)².
-  float (*encode_value)(const float* v, std::int64_t d, std::int64_t d32, const float* centroid, float low,
-                        float step, float inverse, std::uint8_t* codes);
+  /// For each channel c < d32 the smallest and largest of k(j, c) over j; squares[j] = Σ_c k(j, c)².
+  void (*summarise_keys[3])(const void* k, std::int64_t stride, std::int64_t d32, float* low, float* high,
+                            float* squares);
+  /// centroid[c] = Σ_j weight[j]·v(j, c), c < d32; squares[j] = Σ_c v(j, c)².
+  void (*summarise_values[3])(const void* v, std::int64_t stride, std::int64_t d32, const float* weight,
+                              float* centroid, float* squares);
+  /// Centre and step of every channel, in f16 times `unit`, such that centre ± 8·step covers low … high;
+  /// centre as floats, inverse = 16/step. Returns Σ (centre/unit)².
+  float (*choose_steps)(const float* low, const float* high, float unit, std::int64_t d, std::int64_t d32,
+                        std::uint16_t* centre16, std::uint16_t* step16, float* centre, float* inverse);
+  /// Codes of keys against centre and inverse, both d32 floats, 0 from d on. coarse[j] and middle[j]
+  /// receive Σ r² over d32 channels, r = 16·(k − k̂)/step, for the 4-bit and the 8-bit code: channels from
+  /// d on add 64 and ¼ each, exactly. `codes` is scratch of 16·d32 bytes.
+  void (*encode_keys[3])(const void* k, std::int64_t stride, std::int64_t d, std::int64_t d32,
+                         const float* centre, const float* inverse, std::uint8_t* codes, std::uint8_t* high,
+                         std::uint8_t* low, std::int64_t low_stride, float* coarse, float* middle,
+                         const RowsAhead& ahead);
+  /// low[j], high[j] and squares[j]: the range of v_j − centroid, and its sum of squares.
+  void (*value_ranges[3])(const void* v, std::int64_t stride, std::int64_t d, const float* centroid,
+                          float* low, float* high, float* squares);
+  /// For each range a bf16 at or below its low, and a step such that low + 15·step covers it, as stored and
+  /// as floats; inverse = 1/step; error = slack·(the largest |v − centroid| + 64·step).
+  void (*choose_value_steps)(const float* low, const float* high, float slack, std::uint16_t* low16,
+                             std::uint16_t* step16, float* lowest, float* step, float* inverse,
+                             float* error);
+  /// Codes of v − centroid against lowest and step; squares[j] = Σ (v − centroid − lowest − step·code)².
+  void (*encode_values[3])(const void* v, std::int64_t stride, std::int64_t d, std::int64_t d32,
+                           const float* centroid, const float* lowest, const float* step,
+                           const float* inverse, std::uint8_t* codes, std::int64_t codes_stride,
+                           float* squares, const RowsAhead& ahead);
+  /// x[j] ← √(x[j] + added)·factor + error[j] + shift, relative error 4·2^-24; error may be null.
+  void (*roots_above)(float* x, float added, float factor, const float* error, float shift);
+  /// codes[j]: an integer at or above x[j]·factor, at most 255, and less than x[j]·factor + 1.001.
+  void (*codes_above)(const float* x, float factor, std::uint8_t* codes);
 
   // ---- Attending ----
 
@@ -120,6 +145,10 @@ struct SieveKernels {
   /// zeros.
   float (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
                   int count, float slope, float step, float shift, float slope8, float shift8);
+  /// For one v of d floats (padded to d32): the range of v − centroid, and the sums of squares of v and of
+  /// v − centroid.
+  void (*value_range)(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
+                      float* norm2, float* distance2);
   /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.
   float (*largest_norm2)(const float* x, std::int64_t stride, int count, std::int64_t d);
 };

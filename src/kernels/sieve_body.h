@@ -3,6 +3,8 @@
 //
 // Cost: `scan` does rows·128·d 16-bit multiply-adds and reads 64·d bytes; the others are smaller.
 
+#include "kernels/encode_body.h"
+
 namespace tamis {
 namespace {
 
@@ -21,142 +23,6 @@ TAMIS_INLINE V exp2_short(V x) {
 }
 
 TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
-
-// ---- Building ----
-
-float largest(const float* x, std::int64_t n) {
-  V most = zero();
-  V finite = zero();  // 0·x is NaN for an infinite or NaN x, and stays so in the sum
-  for (std::int64_t i = 0; i < n; i += W) {
-    const V y = load(x + i);
-    most = max(most, max(y, sub(zero(), y)));
-    finite = fma(y, zero(), finite);
-  }
-  return reduce_max(most) + reduce_add(finite);
-}
-
-void channel_range(const float* k, std::int64_t d32, float* low, float* high) {
-  for (std::int64_t c = 0; c < d32; c += W) {
-    V least = load(k + c);
-    V most = least;
-    for (int j = 1; j < page_keys; ++j) {
-      const V x = load(k + j * d32 + c);
-      least = min(least, x);
-      most = max(most, x);
-    }
-    store(low + c, least);
-    store(high + c, most);
-  }
-}
-
-/// Two nibbles per byte, channels 16 apart: the order of a low plane.
-TAMIS_INLINE void pack_chunk(const std::uint8_t* codes, std::uint8_t* out) {
-  for (int i = 0; i < 16; ++i)
-    out[i] = static_cast<std::uint8_t>((codes[i] & 15) | ((codes[16 + i] & 15) << 4));
-}
-
-void encode_keys(const float* k, std::int64_t d, std::int64_t d32, const float* centre,
-                 const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
-                 std::int64_t low_stride, float* coarse, float* middle) {
-  for (int j = 0; j < page_keys; ++j) {
-    V sum4 = zero();
-    V sum8 = zero();
-    std::uint8_t* code = codes + j * d32;
-    for (std::int64_t c = 0; c < d32; c += W) {
-      const V y = mul(sub(load(k + j * d32 + c), load(centre + c)), load(inverse + c));
-      // floor(16·y + 128) in 0 … 255; its sixteenth, floored, is the coarse code.
-      const V code8 = max(zero(), min(floor_down(fma(y, set1(16.0F), set1(128.0F))), set1(255.0F)));
-      const V code4 = floor_down(mul(code8, set1(0.0625F)));
-      const V r4 = sub(y, sub(code4, set1(7.5F)));
-      const V r8 = sub(y, fma(code8, set1(0.0625F), set1(0.03125F - 8.0F)));
-      sum4 = fma(r4, r4, sum4);
-      sum8 = fma(r8, r8, sum8);
-      store_bytes(code + c, code8);
-    }
-    // Channels that do not exist have y = 0, code 128 and residuals −½ and −1/32, exactly.
-    const auto missing = static_cast<float>(d32 - d);
-    coarse[j] = reduce_add(sum4) - 0.25F * missing;
-    middle[j] = reduce_add(sum8) - 0x1p-10F * missing;
-    for (std::int64_t c = 0; c < d32; c += 32) pack_chunk(code + c, low + j * low_stride + c / 2);
-  }
-  const std::int64_t groups = (d + 3) / 4;
-  for (int j = 0; j < page_keys; ++j) {
-    std::uint8_t* tile = high + j / tile_keys * (groups * 32) + j % tile_keys * 2;
-    for (std::int64_t t = 0; t < groups; ++t) {
-      std::uint32_t word;
-      __builtin_memcpy(&word, codes + j * d32 + 4 * t, 4);
-      const std::uint32_t nibbles = (word >> 4) & 0x0F0F'0F0FU;
-      const auto pair = static_cast<std::uint16_t>(nibbles | (nibbles >> 12));
-      __builtin_memcpy(tile + t * 32, &pair, 2);
-    }
-  }
-}
-
-void weighted_sum(const float* v, std::int64_t d32, const float* weight, float* sum) {
-  for (std::int64_t c = 0; c < d32; c += W) {
-    V s = zero();
-    for (int j = 0; j < page_keys; ++j) s = fma(load(v + j * d32 + c), set1(weight[j]), s);
-    store(sum + c, s);
-  }
-}
-
-void value_range(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
-                 float* norm2, float* distance2) {
-  V least = set1(__builtin_inff());
-  V most = set1(-__builtin_inff());
-  V norm = zero();
-  V distance = zero();
-  std::int64_t c = 0;
-  for (; c + W <= d; c += W) {
-    const V x = load(v + c);
-    const V y = sub(x, load(centroid + c));
-    least = min(least, y);
-    most = max(most, y);
-    norm = fma(x, x, norm);
-    distance = fma(y, y, distance);
-  }
-  float l = -reduce_max(sub(zero(), least));
-  float m = reduce_max(most);
-  float n2 = reduce_add(norm);
-  float d2 = reduce_add(distance);
-  for (; c < d; ++c) {
-    const float y = v[c] - centroid[c];
-    l = y < l ? y : l;
-    m = y > m ? y : m;
-    n2 += v[c] * v[c];
-    d2 += y * y;
-  }
-  *low = l;
-  *high = m;
-  *norm2 = n2;
-  *distance2 = d2;
-}
-
-float encode_value(const float* v, std::int64_t d, std::int64_t d32, const float* centroid, float low,
-                   float step, float inverse, std::uint8_t* codes) {
-  std::uint8_t bytes[32];
-  float sum = 0.0F;
-  for (std::int64_t chunk = 0; chunk < d32; chunk += 32) {
-    V squares = zero();
-    for (int i = 0; i < 32; i += W) {
-      // Elements past the end of the value are 0 in v and in the centroid: their code does not matter.
-      const V y = sub(sub(load(v + chunk + i), load(centroid + chunk + i)), set1(low));
-      const V code = max(zero(), min(round_nearest(mul(y, set1(inverse))), set1(15.0F)));
-      const V r = sub(y, mul(code, set1(step)));
-      const std::int64_t left = d - chunk - i;
-      if (left >= W) {
-        squares = fma(r, r, squares);
-      } else if (left > 0) {
-        const V last = first_lanes(r, static_cast<int>(left));
-        squares = fma(last, last, squares);
-      }
-      store_bytes(bytes + i, code);
-    }
-    sum += reduce_add(squares);
-    pack_chunk(bytes, codes + chunk / 2);
-  }
-  return sum;
-}
 
 // ---- Attending ----
 
@@ -490,6 +356,38 @@ float refine(float* w, float* delta, const std::int32_t* dot, const float* e4, c
   return reduce_add(sum);
 }
 
+void value_range(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
+                 float* norm2, float* distance2) {
+  V least = set1(__builtin_inff());
+  V most = set1(-__builtin_inff());
+  V norm = zero();
+  V distance = zero();
+  std::int64_t c = 0;
+  for (; c + W <= d; c += W) {
+    const V x = load(v + c);
+    const V y = sub(x, load(centroid + c));
+    least = min(least, y);
+    most = max(most, y);
+    norm = fma(x, x, norm);
+    distance = fma(y, y, distance);
+  }
+  float l = -reduce_max(sub(zero(), least));
+  float m = reduce_max(most);
+  float n2 = reduce_add(norm);
+  float d2 = reduce_add(distance);
+  for (; c < d; ++c) {
+    const float y = v[c] - centroid[c];
+    l = y < l ? y : l;
+    m = y > m ? y : m;
+    n2 += v[c] * v[c];
+    d2 += y * y;
+  }
+  *low = l;
+  *high = m;
+  *norm2 = n2;
+  *distance2 = d2;
+}
+
 float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
   float most = 0.0F;
   for (int j = 0; j < count; ++j) {
@@ -507,9 +405,30 @@ float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,   channel_range, encode_keys,   weighted_sum, value_range,  encode_value, fold,
-          scan,      dot_listed,    tail_sums,     sums_below,   mark_above,   sum_unmarked, sum_marked,
-          part_sums, weigh_codes,   combine_codes, refine,       largest_norm2};
+  return {largest,
+          {summarise_keys<F32>, summarise_keys<F16>, summarise_keys<Bf16>},
+          {summarise_values<F32>, summarise_values<F16>, summarise_values<Bf16>},
+          choose_steps,
+          {encode_keys<F32>, encode_keys<F16>, encode_keys<Bf16>},
+          {value_ranges<F32>, value_ranges<F16>, value_ranges<Bf16>},
+          choose_value_steps,
+          {encode_values<F32>, encode_values<F16>, encode_values<Bf16>},
+          roots_above,
+          codes_above,
+          fold,
+          scan,
+          dot_listed,
+          tail_sums,
+          sums_below,
+          mark_above,
+          sum_unmarked,
+          sum_marked,
+          part_sums,
+          weigh_codes,
+          combine_codes,
+          refine,
+          value_range,
+          largest_norm2};
 }
 
 }  // namespace

@@ -18,12 +18,15 @@ struct BlockSource {
   std::int64_t head;         ///< for messages
   std::int64_t first_token;  ///< of the block
   std::int64_t pinned;       ///< leading keys that are always read exactly
+  const void* next_k;        ///< of the block that comes next, fetched meanwhile; or null
+  const void* next_v;
 };
 
 /// Floats of scratch that encode_block needs.
 std::int64_t encode_scratch(const Layout& layout);
 
-/// Fills both records. Reads every key and value once; about 40 operations per element on vectors.
+/// Fills both records. Reads every key and value once from memory; about 40 operations on vectors for every
+/// vector of a key and its value.
 /// Throws `input`, naming head and token, if one is NaN or infinite.
 void encode_block(const Kernels& kernels, const Layout& layout, const BlockSource& source, float* scratch,
                   CoarseBlock<std::byte> coarse, MiddleBlock<std::byte> middle);

@@ -160,6 +160,7 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const C
         step.call->kernels.sieve.weigh_codes(weight.data(), delta.data(), size.data(), low.data(),
                                              residual.data(), count, weights + r * block_keys);
     sums.low += add.low;
+    // More than what the kernel, and the residuals before it, may have rounded down.
     sums.product += static_cast<double>(add.product) * (1 + 0x1p-16) + 0x1p-139;
   }
   step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,

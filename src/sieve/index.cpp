@@ -162,9 +162,17 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
     const std::int64_t block = index.blocks + item % added;
     const auto h = static_cast<std::size_t>(head);
     const auto b = static_cast<std::size_t>(block);
-    const BlockSource source{
-        kv[h].k[b],        kv[h].v[b], kv[h].k_stride,     kv[h].v_stride,
-        index.shape.dtype, head,       block * block_keys, block == 0 ? index.shape.sinks : 0};
+    const bool last = block + 1 == whole;
+    const BlockSource source{kv[h].k[b],
+                             kv[h].v[b],
+                             kv[h].k_stride,
+                             kv[h].v_stride,
+                             index.shape.dtype,
+                             head,
+                             block * block_keys,
+                             block == 0 ? index.shape.sinks : 0,
+                             last ? nullptr : kv[h].k[b + 1],
+                             last ? nullptr : kv[h].v[b + 1]};
     encode_block(table, index.layout, source, scratch.worker[static_cast<std::size_t>(worker)].get(floats),
                  {index.layout, index.coarse[h][b]}, {index.layout, index.middle[h][b]});
   });

@@ -115,6 +115,13 @@ inline std::int32_t sum_of(m512i x) {
   for (int i = 0; i < lanes; ++i) sum += x[i];
   return sum;
 }
+/// Sixteen floats as f16, rounded as `how` says.
+template <int how>
+__m256i halves(m512 x) {
+  std::uint16_t y[lanes];
+  for (int i = 0; i < lanes; ++i) y[i] = _cvtss_sh(x[i], how);
+  return read<__m256i>(y);
+}
 
 }  // namespace tamis::emulated
 
@@ -180,6 +187,12 @@ inline std::int32_t sum_of(m512i x) {
 #define _mm256_maskz_loadu_epi16(k, p) tamis::emulated::first_halves(k, p)
 #define _mm512_cvtph_ps(x) \
   tamis::emulated::each([v_ = (x)](int i) { return _cvtsh_ss(tamis::emulated::half(v_, i)); })
+#define _mm512_cvtps_ph(x, how) tamis::emulated::halves<how>(x)
+#define _mm512_sqrt_ps(x) tamis::emulated::each([v_ = (x)](int i) { return std::sqrt(v_[i]); })
+#define _mm512_div_ps(a, b) ((a) / (b))
+#define _mm512_srli_epi32(x, n)  \
+  tamis::emulated::each_integer( \
+      [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) >> (n)); })
 #define _mm512_cvtepu16_epi32(x) \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(tamis::emulated::half(v_, i)); })
