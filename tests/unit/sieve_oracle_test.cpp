@@ -129,7 +129,8 @@ TEST(SieveOracle, RefusesEveryFalseOne) {
          }
        }},
       {"a mass above its tolerance", [](Honest& h) { h.budgets[0] = parse_budget("mass:0.001"); }},
-      {"more bytes than allowed", [](Honest& h) { h.budgets[0] = parse_budget("topk:1"); }},
+      {"more bytes than allowed", [](Honest& h) { h.budgets[0] = parse_budget("bytes:0.1"); }},
+      {"more keys than asked for", [](Honest& h) { h.budgets[0] = parse_budget("topk:1"); }},
       {"all keys asked for and not dense", [](Honest& h) { h.budgets[0] = parse_budget("topk:300"); }},
   };
   for (const auto& [what, tell] : lies) {
