@@ -42,7 +42,7 @@ constexpr const char* description =
     "coarse mesh, read for every key), 8 bits (middle) and values at 4 bits; what carries more weight is "
     "read as stored (exact). Keys that are not read exactly count by what the coarser meshes say about "
     "them; with --ladder off they are dropped. Queries for which this does not pay are computed densely, "
-    "to the same bits as with --dense for so few queries.\n\n"
+    "to the same bits as with --dense for so few queries; a replay goes by the bytes read, not by time.\n\n"
     "With --check everything is computed again in f64, and queries are counted whose true error exceeds "
     "the certified one, whose lse is off by more than its bound or, with a budget, whose weights are "
     "farther from the softmax than tau; if there is one, the exit status is 1.\n\n"

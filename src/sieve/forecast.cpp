@@ -15,7 +15,7 @@ struct Costs {
 
 /// In time: measured with 4 rows on AVX2 (docs/results/sieve.md). A wrong number costs time, never
 /// correctness.
-constexpr Costs time_costs{0.35, 1.1, 1.2, 2, 2};
+constexpr Costs time_costs{0.45, 1.2, 1.4, 2, 2};
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
