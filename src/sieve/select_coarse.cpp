@@ -91,6 +91,19 @@ void answer_coarse(Step& step) {
   }
 }
 
+/// Keys that the thresholds theta·expected mark for refining, over all blocks.
+double refined_keys(const Step& step, double theta) {
+  std::int64_t keys = 0;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    Mask mask{};
+    for (int r = 0; r < step.rows; ++r)
+      mark(step, step.bounds(block, r), block_keys,
+           theta * row_of(step, r).expected / step.at(block, r).psi, mask);
+    keys += ones(mask);
+  }
+  return static_cast<double>(keys);
+}
+
 /// Ends a walk: thresholds, or the next walk of budgets that count keys first and bytes then.
 void finish_coarse(Step& step, float* warm) {
   const Prices price(step);
@@ -115,11 +128,17 @@ void finish_coarse(Step& step, float* warm) {
         mark(step, step.bounds(block, r), block_keys, row_of(step, r).coarse, mask);
       keys += ones(mask);
     }
+    std::int64_t asked = 0;
+    for (int r = 0; r < step.rows; ++r) asked += row_of(step, r).keys;
+    keys = std::min(keys, asked);
     step.cap = keys * std::llround(price.exact_key + price.exact_value);
     step.counting = false;
     return;
   }
-  const double theta = step.walk.first_no();
+  // The walk saw a sample; what refining takes of the cap is counted over all blocks.
+  double theta = step.walk.first_no();
+  while (theta < 0x1p100 && refined_keys(step, theta) * price.middle_key > static_cast<double>(step.cap))
+    theta *= 0x1.306fe0p0;  // a quarter of an octave
   for (int r = 0; r < step.rows; ++r) row_of(step, r).coarse = theta * row_of(step, r).expected;
   warm[0] = static_cast<float>(std::log2(theta));
 }

@@ -193,15 +193,19 @@ class Checker {
         violate("budget", "{} bytes were read where {:.0f} are allowed and {} cannot be avoided",
                 c_.bytes(), allowed, least);
     }
-    // With the ladder k keys are an amount of reading, without it they are keys.
-    if (!row_.call.ladder && (budget.kind == Budget::Kind::topk || budget.kind == Budget::Kind::power)) {
+    if (budget.kind == Budget::Kind::topk || budget.kind == Budget::Kind::power) {
       double k = 0;
       for_each_of_head([&](const Budget& own, std::int64_t keys) {
         const auto n = static_cast<double>(keys);
         k += own.kind == Budget::Kind::topk ? static_cast<double>(own.k)
                                             : std::ceil(own.alpha * std::pow(n, own.exponent));
       });
-      if (static_cast<double>(c_.exact_keys - pinned()) > k)
+      // With the ladder k keys are an amount of reading, without it they are keys.
+      const double allowed = k * static_cast<double>(row_.token_bytes()) + static_cast<double>(least);
+      if (row_.call.ladder && static_cast<double>(c_.bytes()) > allowed)
+        violate("budget", "{} bytes were read where {} keys are asked for and {} cannot be avoided",
+                c_.bytes(), k, least);
+      if (!row_.call.ladder && static_cast<double>(c_.exact_keys - pinned()) > k)
         violate("budget", "{} keys were read where {} are asked for and {} cannot be avoided",
                 c_.exact_keys, k, pinned());
     }
