@@ -4,6 +4,7 @@
 #   DEPS=no           install nothing, take what the machine has
 #   FUZZ_SECONDS=60   time for each fuzz target
 #   BENCH_ARGS=...    passed to the benchmark's driver, for example --quick
+#   CAMPAIGN_ARGS=... passed to the campaign, for example: certificates --records 1000000
 #   TAMIS_PEERS=DIR   where the benchmarks keep torch and ggml
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -67,10 +68,10 @@ bench-sieve: deps ## sparse decode against torch, ggml and dense, and the index'
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-campaign: deps ## long checks: exhaustive where the input space allows
+campaign: deps ## long checks: every float of exp2, 10^7 certificates against f64, about half an hour
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
-	@build/dev/tests/tamis_campaign
+	@build/dev/tests/tamis_campaign $(CAMPAIGN_ARGS)
 
 format: deps-dev ## rewrite C++ and Python in the project's format
 	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format -i

@@ -308,7 +308,7 @@ void attend_heads(const Caller& caller) {
   if (workspace.warm.size() < warm_size)
     workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
 
-  constexpr std::size_t most_heads_in_batch = 64;
+  constexpr std::size_t most_heads_in_batch = 16;  // they live on the stack
   std::array<Step, most_heads_in_batch> steps;
   std::int64_t head = 0;
   while (head < shape.kv_heads) {
