@@ -166,6 +166,8 @@ bool dense_anyway(const Step& step) {
   const Shape& shape = step.call->shape;
   const std::int64_t key = (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
   if (step.keys < step.options->dense_below || step.blocks == 0) return true;
+  // A denormal factor has lost digits that no bound here allows for.
+  if (step.call->factor != 0.0F && std::abs(step.call->factor) < 0x1p-126F) return true;
   if (step.blocks * static_cast<std::int64_t>(step.layout->coarse_bytes) + step.pinned * key >=
       step.keys * key)
     return true;
@@ -353,13 +355,18 @@ void attend_heads(const Caller& caller) {
     const std::span<Step> batch(steps.data(), count);
     run_batch(caller, batch, floats);
     StageClock clock(workspace.stages);
-    for (const Step& step : batch) {
-      if (step.dense) {
-        attend_densely(caller.call, step.head, caller.index, step.scanned, caller.options, caller.workspace,
-                       caller.out, caller.lse, caller.certificates);
-      } else if (caller.options.weights.rows > 0) {
-        write_weights(step, caller.options.weights);
-      }
+    for (std::size_t i = 0; i < count; ++i)
+      if (!batch[i].dense && caller.options.weights.rows > 0)
+        write_weights(batch[i], caller.options.weights);
+    std::array<std::int64_t, most_heads_in_batch> scanned;
+    for (std::size_t i = 0; i < count; ++i) scanned[i] = batch[i].scanned;
+    for (std::size_t i = 0; i < count;) {
+      std::size_t end = i;
+      while (end < count && batch[end].dense) ++end;
+      if (end > i)
+        attend_densely(caller.call, batch[i].head, caller.index, std::span(scanned).subspan(i, end - i),
+                       caller.options, caller.workspace, caller.out, caller.lse, caller.certificates);
+      i = std::max(end, i + 1);
     }
     clock.lap(Stage::dense);
   }
@@ -378,8 +385,9 @@ void attend(const Index& index, const Shape& shape, View<const float> q, std::sp
   const DenseCall call = dense_call(shape, q, kv, seen);
   const Caller caller{call, index.impl(), budgets, options, workspace, out, lse, certificates};
   if (shape.group() * shape.queries > sieve_rows) {
+    const std::int64_t none = 0;
     for (std::int64_t head = 0; head < shape.kv_heads; ++head)
-      attend_densely(call, head, index.impl(), 0, options, workspace, out, lse, certificates);
+      attend_densely(call, head, index.impl(), {&none, 1}, options, workspace, out, lse, certificates);
   } else {
     attend_heads(caller);
   }

@@ -38,9 +38,10 @@ Certificate reads_of(const Step& step) {
 
 /// The sums of a row over all spans, and what they say.
 struct Totals {
-  double used = 0;     // Σ ê
-  double spread = 0;   // Σ δ
-  double product = 0;  // the error's numerator
+  double used = 0;      // Σ ê
+  double spread = 0;    // Σ δ
+  double rounding = 0;  // of exact keys, a part of it
+  double product = 0;   // the error's numerator
   double low = 0;
   double out_norm = 0;
 };
@@ -51,6 +52,7 @@ Totals totals_of(const Step& step, int r) {
     const SpanRow& sums = step.sums(span, r);
     t.used += sums.used;
     t.spread += sums.spread;
+    t.rounding += sums.rounding;
     t.product += sums.product;
     t.low += static_cast<double>(sums.low);
   }
@@ -140,6 +142,9 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
   const double chain =
       160 + 2 * span_blocks + 2 * static_cast<double>(step.spans) + static_cast<double>(step.pinned) / 64;
   const double gamma = chain * unit_roundoff / (1 - chain * unit_roundoff);
+  // Codes of a span are added in one chain: up to 8 blocks of 128 keys.
+  const double code_chain = chain + span_blocks * block_keys;
+  const double code_gamma = code_chain * unit_roundoff / (1 - code_chain * unit_roundoff);
   // Weights below 2^-126 of the reference have vanished.
   const double vanished = static_cast<double>(step.keys) * 0x1p-125;
   const bool ladder = step.ladder();
@@ -156,21 +161,32 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
     Certificate c = reads;
     const double delta = t.spread * (1 + gamma) + vanished;
     const double total = t.used * (1 - gamma);
-    c.tau = std::min(1.0, (ladder ? delta / total : delta / (total + delta)) + 4 * unit_roundoff);
+    // Dropping: what was dropped, and how far the exact keys' own weights may be off.
+    const double exact = std::min(delta, t.rounding * (1 + gamma) + vanished);
+    const double dropped = delta - exact;
+    const double lowest = total - (ladder ? delta : exact);  // of the exact sum
+    if (ladder) {
+      c.tau = delta / total;
+    } else {
+      c.tau = lowest > 0 ? dropped / (lowest + dropped) + exact / total : 1;
+    }
+    c.tau = std::min(1.0, c.tau + 4 * unit_roundoff);
 
-    const double lowest = ladder ? total - delta : total;  // of the exact sum
     const double numerator =
         t.product + step.sums(step.spans, r).spread * t.out_norm + vanished * (values.norm + t.out_norm);
-    const double rounding =
-        2 * gamma * (values.norm + values.radius + 4 * root_d * values.radius) + 0x1p-140;
+    // Sums of values and of codes, products of weights and values that underflow, the division.
+    const double rounding = 2 * gamma * (values.norm + values.radius) +
+                            8 * code_gamma * root_d * values.radius +
+                            (static_cast<double>(step.keys) * root_d * 0x1p-144) / total + 0x1p-140;
     // Exact attention is an average of values, so that it is not longer than the longest.
     c.error = values.norm + t.out_norm;
-    if (lowest > 0) c.error = std::min(c.error, numerator * (1 + gamma) / lowest + rounding);
+    if (lowest > 0)
+      c.error =
+          std::min(c.error, numerator * (1 + gamma) / lowest + rounding * (t.used * (1 + gamma) / lowest));
 
     const double logarithm = row.reference * 0.6931471805599453 + std::log(t.used);
     lse[i] = static_cast<float>(logarithm);
-    c.lse_error =
-        ladder ? (delta < total ? -std::log1p(-delta / total) : infinity) : std::log1p(delta / total);
+    c.lse_error = lowest > 0 ? std::max(-std::log(lowest / total), std::log1p(delta / total)) : infinity;
     c.lse_error += 2 * gamma + unit_roundoff * (1.01 * std::abs(logarithm) + 1);
     if (!std::isfinite(c.error)) return false;
     if (row.budget.kind == Budget::Kind::mass && !(c.tau <= row.budget.eps)) return false;

@@ -52,6 +52,9 @@ Norms norms_of(const DenseCall& call, const Index::Impl& index, std::int64_t kv_
     norms.value = std::max(
         norms.value, largest_norm(call, kv.v[page], kv.v_stride, call.shape.value_dim, 0, rows, wide));
   }
+  // ‖k‖ ≤ √1024·2¹²⁸, also where its f32 bound overflowed.
+  norms.key = std::min(norms.key, 0x1p134);
+  norms.value = std::min(norms.value, 0x1p134);
   return norms;
 }
 
@@ -77,20 +80,12 @@ void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row
   }
 }
 
-}  // namespace
-
-void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
-                    std::int64_t scanned, const SieveOptions& options, Workspace& workspace,
-                    View<float> out, std::span<float> lse, std::span<Certificate> certificates) {
-  Shape shape = call.shape;
-  shape.query_heads = call.shape.group();
-  shape.kv_heads = 1;
-  const std::int64_t first = kv_head * shape.rows();
-  const auto rows = static_cast<std::size_t>(shape.rows());
-  dense(shape, call.q.middle_rows(first, shape.rows()),
-        call.kv.subspan(static_cast<std::size_t>(kv_head), 1), call.seen, workspace,
-        out.middle_rows(first, shape.rows()), lse.subspan(static_cast<std::size_t>(first), rows));
-
+/// The certificates of one KV head's rows.
+void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
+                   std::int64_t scanned, const SieveOptions& options, Workspace& workspace,
+                   std::span<const float> lse, std::span<Certificate> certificates) {
+  const Shape& shape = call.shape;
+  const std::int64_t rows = shape.group() * shape.queries;
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
   std::int64_t keys = 0;
   for (std::int64_t i = 0; i < shape.queries; ++i) keys = std::max(keys, keys_seen(call.seen, i, kv));
@@ -101,8 +96,8 @@ void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Im
   read.exact_keys = read.exact_values = keys;
   read.coarse_bytes = scanned * static_cast<std::int64_t>(index.layout.coarse_bytes);
   read.exact_bytes = keys * (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
-  for (std::int64_t r = 0; r < shape.rows(); ++r) {
-    const std::int64_t row = first + r;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t row = kv_head * rows + r;
     const std::int64_t seen = keys_seen(call.seen, r % shape.queries, kv);
     Certificate& certificate = certificates[static_cast<std::size_t>(row)];
     certificate = seen == 0 ? Certificate{} : read;
@@ -118,6 +113,26 @@ void attend_densely(const DenseCall& call, std::int64_t kv_head, const Index::Im
       dense_weights(call, kv_head, row, seen, lse[static_cast<std::size_t>(row)], workspace.impl(),
                     options.weights.row(row));
   }
+}
+
+}  // namespace
+
+void attend_densely(const DenseCall& call, std::int64_t first_head, const Index::Impl& index,
+                    std::span<const std::int64_t> scanned, const SieveOptions& options,
+                    Workspace& workspace, View<float> out, std::span<float> lse,
+                    std::span<Certificate> certificates) {
+  // One call for all of them: a head's bits do not depend on the others.
+  Shape shape = call.shape;
+  shape.kv_heads = static_cast<std::int64_t>(scanned.size());
+  shape.query_heads = shape.kv_heads * call.shape.group();
+  const std::int64_t first = first_head * call.shape.group() * shape.queries;
+  dense(shape, call.q.middle_rows(first, shape.rows()),
+        call.kv.subspan(static_cast<std::size_t>(first_head), scanned.size()), call.seen, workspace,
+        out.middle_rows(first, shape.rows()),
+        lse.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(shape.rows())));
+  for (std::size_t h = 0; h < scanned.size(); ++h)
+    certify_dense(call, first_head + static_cast<std::int64_t>(h), index, scanned[h], options, workspace,
+                  lse, certificates);
 }
 
 void check_weights(const Shape& shape, std::span<const KvPages> kv, std::span<const std::int64_t> seen,

@@ -177,7 +177,7 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
   const std::int64_t end = step.span_end(span);
   for (int r = 0; r < step.rows; ++r) {
     SpanRow& sums = step.sums(span, r);
-    sums.used = sums.spread = sums.product = 0;
+    sums.used = sums.spread = sums.rounding = sums.product = 0;
     sums.low = 0.0F;
     std::fill_n(step.coded_sum(span, r), layout.value_d32 + step.o_stride, 0.0F);
   }
@@ -223,6 +223,7 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       SpanRow& sums = step.sums(span, r);
       sums.used += used + tail_used;
       sums.spread += spread + tail_spread;
+      if (!ladder) sums.rounding += static_cast<double>(kernels.sum_marked(deltas, count, exact.data()));
       // Coarse keys and those without a value stand at the centroid: r = radius. A value that was read is
       // within the radius of it. Coded values add their own residuals in add_coded_values.
       sums.product += radius * (static_cast<double>(row.sum) + part.centroid_used + centroid_spread) +

@@ -36,6 +36,7 @@ double norm_of(const Step& step, const std::byte* row, std::int64_t dim, float* 
 void pin(Step& step, float* scratch) {
   const Shape& shape = step.call->shape;
   const double chain = sum_chain(*step.call, step.layout->d32);
+  const auto d = static_cast<double>(step.layout->d);
   Gathered batch = gathered_in(step, scratch);
   const std::int64_t last = step.spans;
   step.reads[last] = {};
@@ -44,6 +45,7 @@ void pin(Step& step, float* scratch) {
     step.sums(last, r) = {};
     std::fill_n(step.coded_sum(last, r), step.layout->value_d32 + step.o_stride, 0.0F);
   }
+  float* wide = batch.page_sum + step.rows * step.o_stride;  // one row, behind what the batch uses
   double key_norm = 0;
   double value_norm = 0;
   for (std::int64_t first = 0; first < step.pinned; first += block_keys) {
@@ -51,7 +53,7 @@ void pin(Step& step, float* scratch) {
     gather_logits(step, batch);
     for (int i = 0; i < batch.count; ++i)
       key_norm = std::max(key_norm, norm_of(step, batch.rows + i * shape.head_dim * size_of(shape.dtype),
-                                            shape.head_dim, scratch));
+                                            shape.head_dim, wide));
     for (int r = 0; r < step.rows; ++r) {
       StepRow& row = step.row[static_cast<std::size_t>(r)];
       for (int i = 0; i < batch.count; ++i) {
@@ -84,15 +86,17 @@ void pin(Step& step, float* scratch) {
     for (int i = 0; i < batch.count; ++i)
       value_norm = std::max(
           value_norm,
-          norm_of(step, batch.rows + i * shape.value_dim * size_of(shape.dtype), shape.value_dim, scratch));
+          norm_of(step, batch.rows + i * shape.value_dim * size_of(shape.dtype), shape.value_dim, wide));
   }
   for (int r = 0; r < step.rows; ++r) {
     SpanRow& sums = step.sums(last, r);
     const double logit = step.row[static_cast<std::size_t>(r)].query_norm * key_norm;
-    const double rounding = std::expm1(
-        0.6931472 * unit_roundoff *
-        ((chain + 3) * logit + 132 + 2 * std::abs(step.row[static_cast<std::size_t>(r)].reference)));
-    sums.spread = sums.used * rounding;
+    // Octaves: the dot product, the difference to the reference, the exponential; underflow of q·factor.
+    const double octaves = unit_roundoff * ((chain + 3) * logit + 132 +
+                                            2 * std::abs(step.row[static_cast<std::size_t>(r)].reference)) +
+                           0x1p-148 * (d + std::sqrt(d) * key_norm);
+    const double rounding = std::expm1(0.6931472 * octaves);
+    sums.spread = sums.rounding = sums.used * rounding;
     sums.product = sums.spread * value_norm;  // a ≤ ‖v‖ + ‖out‖; certify adds the second part
     sums.expected = sums.used;
   }

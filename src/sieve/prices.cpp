@@ -22,7 +22,7 @@ double value_bytes(const Step& step, const Prices& price, std::int64_t block, in
   const double missing = residual_share(step, block);
   for (int r = 0; r < step.rows; ++r) {
     const double worth = value_worth * t(r);
-    if (step.layout->values) {
+    if (coded_values(step, price)) {
       mark(step, weights(r), n, worth, coded);
       mark(step, weights(r), n, worth * (price.exact_value / price.middle_value) / std::max(missing, 1e-6),
            exact);

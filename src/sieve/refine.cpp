@@ -31,7 +31,8 @@ int list_block(Step& step, std::int64_t block, int place) {
   Mask mask{};
   for (int r = 0; r < step.rows; ++r) {
     const double threshold = step.row[static_cast<std::size_t>(r)].coarse / step.at(block, r).psi;
-    kernels.mark_above(step.bounds(block, r), block_keys, static_cast<float>(threshold), mask.data());
+    kernels.mark_above(step.bounds(block, r), block_keys, static_cast<float>(std::min(threshold, 0x1p120)),
+                       mask.data());
   }
   std::uint8_t* list = step.list + block * block_keys;
   int count = 0;

@@ -101,7 +101,10 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
 
 }  // namespace
 
-std::int64_t sample_stride(std::int64_t blocks) { return std::max<std::int64_t>(1, blocks / 8); }
+// Four blocks, eight of a long context: enough to tell where dense attention is the better choice.
+std::int64_t sample_stride(std::int64_t blocks) {
+  return std::max<std::int64_t>(1, blocks / (blocks < 256 ? 4 : 8));
+}
 
 void sample(Step& step, float* scratch) {
   std::array<double, sieve_rows> top;
@@ -137,7 +140,11 @@ void settle_sample(Step& step) {
       // A power of 2, so that nothing is rounded; what falls out of range below is counted as vanished.
       const auto factor = static_cast<float>(std::exp2(std::clamp(octaves, -149.0, 127.0)));
       float* weights = step.bounds(block, r);
-      for (std::int64_t j = 0; j < block_keys; ++j) weights[j] *= factor;
+      for (std::int64_t j = 0; j < block_keys; ++j) {
+        // A bound at the floor of the scan's exponential says nothing about the weight: it may not grow.
+        if (factor > 1.0F && weights[j] > 0.0F && weights[j] <= 0x1p-125F) step.sane = false;
+        weights[j] *= factor;
+      }
       row.sum *= factor;
       step.sane = step.sane && row.sum < 0x1p100F;
     }

@@ -64,7 +64,7 @@ void ask_fine(Step& step, std::int64_t span) {
                                               sums.asked.data());
         if (step.ladder() && !row.value_walk.done())
           step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F,
-                                             step.layout->values ? residual_share(step, block) : 0.0F,
+                                             coded_values(step, price) ? residual_share(step, block) : 0.0F,
                                              ratio, row.value_walk.asked().data(), sums.asked_value.data());
       } else if (step.counting && !row.walk.done()) {
         const auto& t = row.walk.asked();
@@ -144,7 +144,7 @@ void mark_fine(Step& step, std::int64_t span) {
       }
       mark(step, step.deltas(block, r), n, key, exact);
       if (!step.ladder()) continue;
-      if (step.layout->values) {
+      if (coded_values(step, price)) {
         mark(step, step.estimates(block, r), n, value, coded);
         mark(step, step.estimates(block, r), n, value * ratio / missing, whole);
       } else {

@@ -104,6 +104,12 @@ inline bool by_keys(const Step& step) {
   return kind_of(step) == Kind::topk || kind_of(step) == Kind::power;
 }
 
+/// Whether 4-bit values are there and cheaper than exact ones, which they are not for a handful of
+/// channels.
+inline bool coded_values(const Step& step, const Prices& price) {
+  return step.layout->values && price.middle_value < price.exact_value;
+}
+
 /// Thresholds of the coarse stage by the blocks that step.every picks.
 void walk_coarse(Step& step, float* warm);
 

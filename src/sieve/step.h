@@ -52,6 +52,7 @@ struct BlockRow {
 struct SpanRow {
   double used;      ///< Σ ê
   double spread;    ///< Σ δ
+  double rounding;  ///< the part of it that is rounding of exact keys
   double product;   ///< Σ u·r + Σ δ·(a − distance of the block's centroid from the output)
   double expected;  ///< select: Σ estimates
   std::array<float, 4> asked;  ///< select: sums at the points of a walk
