@@ -75,7 +75,9 @@ def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget
     dense = rows["dense"] == 1
     assert np.all(rows["keys"] <= seen) and np.all(rows["keys"] >= 0)
     assert np.array_equal(rows["keys"][dense], np.broadcast_to(seen, dense.shape)[dense])
-    assert np.array_equal(rows["bytes"][dense], rows["keys"][dense] * key_bytes)
+    read = rows["keys"][dense] * key_bytes  # and perhaps some blocks of the index, in vain
+    assert np.all(rows["bytes"][dense] >= read)
+    assert np.all(rows["bytes"][dense] <= 1.2 * read)
     if budget.startswith("mass"):
         assert np.all(rows["tau"] <= float(budget.split(":")[1]))
     if budget.startswith("bytes"):
