@@ -70,7 +70,10 @@ inline std::int32_t lane(I x, int i) {
 inline I zero_integers() { return 0; }
 inline I in_register(I x) { return x; }
 inline I load_integers(const std::int32_t* p) { return *p; }
-inline I to_integers(V x) { return static_cast<std::int32_t>(__builtin_nearbyintf(x)); }
+/// For |x| below 2³⁰; anything for the rest, of queries that are not finite, whose results are discarded.
+inline I to_integers(V x) {
+  return x > -0x1p30F && x < 0x1p30F ? static_cast<std::int32_t>(__builtin_nearbyintf(x)) : 0;
+}
 inline V to_floats(I x) { return static_cast<float>(x); }
 inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
 inline void store_bytes(std::uint8_t* p, V x) { *p = static_cast<std::uint8_t>(x); }
