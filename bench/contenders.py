@@ -25,7 +25,7 @@ class Tamis:
     def __init__(self, library, dtype, q, k, v, scale, threads):
         heads, rows, d = q.shape
         kv_heads, n, _ = k.shape
-        self.name, self.dtype, self.library = f"tamis {dtype}", dtype, library
+        self.name, self.dtype, self.native = f"tamis {dtype}", dtype, library
         self.out = np.empty_like(q)
         self.lse = np.empty((heads, rows), np.float32)
         self.seen = np.arange(1, n + 1) if rows > 1 else None
@@ -47,7 +47,7 @@ class Tamis:
         )
 
     def run(self):
-        self.library.call(self.library.c.tamis_dense, *self.arguments)
+        self.native.call(self.native.c.tamis_dense, *self.arguments)
 
     def output(self):
         return self.out
@@ -109,7 +109,7 @@ class Ggml:
     def __init__(self, library, q, k, v, scale, layout, threads):
         heads, _, d = q.shape
         kv_heads, n, _ = k.shape
-        self.name, self.layout, self.library, self.shape = "ggml f16", layout, library, q.shape
+        self.name, self.layout, self.native, self.shape = "ggml f16", layout, library, q.shape
         self.keep = (k, v)
         fold = int(layout == "folded")
         self.peer = library.ggml_peer_new(
@@ -120,17 +120,17 @@ class Ggml:
         self.set_q(q)
 
     def set_q(self, q):
-        self.library.ggml_peer_set_q(self.peer, address(q))
+        self.native.ggml_peer_set_q(self.peer, address(q))
 
     def run(self):
-        if self.library.ggml_peer_run(self.peer) != 0:
+        if self.native.ggml_peer_run(self.peer) != 0:
             raise RuntimeError("ggml failed to compute")
 
     def output(self):
         out = np.empty(self.shape, np.float32)
-        self.library.ggml_peer_output(self.peer, address(out))
+        self.native.ggml_peer_output(self.peer, address(out))
         return out
 
     def __del__(self):
         if getattr(self, "peer", None):
-            self.library.ggml_peer_free(self.peer)
+            self.native.ggml_peer_free(self.peer)

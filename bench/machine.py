@@ -63,11 +63,11 @@ class Machine:
     """`cores` are the ones everything is pinned to, in order: thread 0 on the first."""
 
     def __init__(self, library, cores):
-        self.library = ctypes.CDLL(str(library))
-        self.library.bench_read_bandwidth.restype = c_double
-        self.library.bench_read_bandwidth.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int, c_int]
-        self.library.bench_evict.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int]
-        for rate in (self.library.bench_integer_rate, self.library.bench_float_rate):
+        self.native = ctypes.CDLL(str(library))
+        self.native.bench_read_bandwidth.restype = c_double
+        self.native.bench_read_bandwidth.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int, c_int]
+        self.native.bench_evict.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int]
+        for rate in (self.native.bench_integer_rate, self.native.bench_float_rate):
             rate.restype, rate.argtypes = c_double, [POINTER(c_int), c_int]
         self.cores = cores
         self.buffer = allocate((BUFFER // 8,), "u8")
@@ -79,15 +79,15 @@ class Machine:
 
     def read_bandwidth(self, threads, passes):
         """Best bytes per second that `threads` cores read together, whatever the access pattern tried."""
-        return self.library.bench_read_bandwidth(
+        return self.native.bench_read_bandwidth(
             self.buffer.ctypes.data, BUFFER, self.array(), threads, passes
         )
 
     def multiply_adds(self, threads):
         """Best multiply-adds per second of `threads` cores together, by type; 0 where unknown."""
         return {
-            "i16": self.library.bench_integer_rate(self.array(), threads),
-            "f32": self.library.bench_float_rate(self.array(), threads),
+            "i16": self.native.bench_integer_rate(self.array(), threads),
+            "f32": self.native.bench_float_rate(self.array(), threads),
         }
 
     def settle(self):
@@ -101,7 +101,7 @@ class Machine:
 
     def evict(self):
         """Empties the caches of all cores."""
-        self.library.bench_evict(self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores))
+        self.native.bench_evict(self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores))
 
     def pin(self, threads):
         """This thread on the first core, every pool's worker on the others, whichever library made it."""

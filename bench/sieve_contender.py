@@ -23,9 +23,9 @@ class Sieve:
     layout = ""
 
     def __init__(self, index, dense, budget, ladder, threads):
-        library = index.library
+        library = index.native
         self.name = f"tamis {budget}" + ("" if ladder else ", ladder off")
-        self.library, self.index, self.dense = library, index, dense
+        self.native, self.index, self.dense = library, index, dense
         self.budget = Budget()
         library.call(library.c.tamis_budget_parse, budget.encode(), ctypes.byref(self.budget))
         self.eps = self.budget.eps if budget.startswith("mass:") else 1.0
@@ -54,7 +54,7 @@ class Sieve:
         )
 
     def run(self):
-        self.library.call(self.library.c.tamis_attend, *self.arguments)
+        self.native.call(self.native.c.tamis_attend, *self.arguments)
 
     def fail(self, what):
         sys.exit(f"{self.name} {what}; no result was written")

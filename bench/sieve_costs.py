@@ -14,7 +14,7 @@ class Build:
     """An index over all tokens, from nothing; its memory is allocated within the time."""
 
     def __init__(self, library, pages, threads):
-        self.library, self.pages = library, pages
+        self.native, self.pages = library, pages
         self.workspace = Workspace(library, threads)
         self.index = None
 
@@ -22,7 +22,7 @@ class Build:
         self.index = None
 
     def run(self):
-        self.index = Index(self.library, "bf16", self.pages, self.workspace)
+        self.index = Index(self.native, "bf16", self.pages, self.workspace)
 
 
 def index_cost(machine, library, probe, options, shape, inputs, threads):

@@ -157,19 +157,19 @@ class Workspace:
     """tamis_workspace, freed with this object."""
 
     def __init__(self, library, threads):
-        self.library, self.handle = library, c_void_p()
+        self.native, self.handle = library, c_void_p()
         library.call(library.c.tamis_workspace_create, threads, ctypes.byref(self.handle))
 
     def __del__(self):
         if self.handle:
-            self.library.c.tamis_workspace_free(self.handle)
+            self.native.c.tamis_workspace_free(self.handle)
 
 
 class Index:
     """tamis_index over the pages of k and v [kv_heads, n, d], freed with this object."""
 
     def __init__(self, library, dtype, pages, workspace):
-        self.library, self.handle = library, c_void_p()
+        self.native, self.handle = library, c_void_p()
         kv_heads, _, d = pages.arrays[0].shape
         shape = IndexShape(ctypes.sizeof(IndexShape), kv_heads, d, d, 4, DTYPES[dtype], 0)
         library.call(library.c.tamis_index_create, ctypes.byref(shape), ctypes.byref(self.handle))
@@ -183,9 +183,9 @@ class Index:
 
     def bytes(self):
         info = IndexInfo(ctypes.sizeof(IndexInfo))
-        self.library.call(self.library.c.tamis_index_get_info, self.handle, ctypes.byref(info))
+        self.native.call(self.native.c.tamis_index_get_info, self.handle, ctypes.byref(info))
         return info.bytes
 
     def __del__(self):
         if self.handle:
-            self.library.c.tamis_index_free(self.handle)
+            self.native.c.tamis_index_free(self.handle)

@@ -7,10 +7,6 @@
 namespace tamis {
 namespace {
 
-KvType kv_type(DType dtype) {
-  return dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16;
-}
-
 void attend_all(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                 std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {
   const DenseCall call = dense_call(shape, q, kv, seen);

@@ -25,6 +25,11 @@ struct DenseCall {
   float factor;  ///< scale·log₂e, folded into the queries: logits are exponents of 2
 };
 
+/// The kernels that read keys and values of a type.
+inline KvType kv_type(DType dtype) {
+  return dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16;
+}
+
 /// The rows that share a KV head, query-major, so that neighbours see about as many keys: row r is
 /// query r / group of the head r % group of its group.
 struct Row {

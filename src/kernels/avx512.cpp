@@ -145,13 +145,7 @@ inline I broadcast_pair(const std::int16_t* p) {
   __builtin_memcpy(&pair, p, sizeof pair);
   return _mm512_set1_epi32(pair);
 }
-inline I multiply_add(I sum, I a, I b) {
-#ifdef TAMIS_VNNI
-  return _mm512_dpwssd_epi32(sum, a, b);
-#else
-  return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
-#endif
-}
+inline I multiply_add(I sum, I a, I b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
 
 struct Chunk {
   I codes;

@@ -288,12 +288,8 @@ void write_weights(const Step& step, View<float> to) {
       for (int i = 0; i < step.count[block]; ++i)
         put(block * block_keys + step.list[block * block_keys + i], step.estimates(block, r)[i]);
     }
-    const auto& pinned = step.index->pinned[static_cast<std::size_t>(step.head)];
-    const std::int64_t behind = step.blocks * block_keys;
-    const std::int64_t listed = step.pinned - std::max<std::int64_t>(0, step.keys - behind);
     for (std::int64_t i = 0; i < step.pinned; ++i)
-      put(i < listed ? pinned[static_cast<std::size_t>(i)] : behind + (i - listed),
-          step.pinned_weight[r * step.pinned + i]);
+      put(step.pinned_token(i), step.pinned_weight[r * step.pinned + i]);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <tamis/attention.h>
 
+#include "attention/dense.h"
 #include "core/fail.h"
 
 namespace tamis {
@@ -60,7 +61,7 @@ struct Rows {
 /// As stored if the kernels can read that, else widened and padded with zeros.
 Rows rows_for(const Kernels& kernels, DType dtype, const void* from, std::int64_t stride, std::int64_t dim,
               std::int64_t padded, bool widened, float* scratch) {
-  const int type = dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16;
+  const int type = kv_type(dtype);
   if (dim == padded && !widened) return {from, stride, type};
   const auto* bytes = static_cast<const std::byte*>(from);
   for (std::int64_t j = 0; j < block_keys; ++j) {

@@ -79,8 +79,8 @@ bool dense_is_cheaper(Step& step, const float* warm) {
     }
     for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
     keys += block_keys;
-    cost += unit.middle_key * ones(refined) + unit.middle_value * ones(coded) +
-            unit.exact_key * ones(exact) + unit.exact_value * ones(whole);
+    cost += unit.middle_key * bits_in(refined) + unit.middle_value * bits_in(coded) +
+            unit.exact_key * bits_in(exact) + unit.exact_value * bits_in(whole);
   }
   return unit.scan + cost / static_cast<double>(keys) > 1;
 }

@@ -56,15 +56,12 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
                 std::array<Place, block_keys>& place, Flush flush) {
   batch.count = 0;
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
-    const Mask& mask = masks[block];
-    for (int word = 0; word < 4; ++word)
-      for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
-        const int at = 32 * word + std::countr_zero(bits);
-        batch.token[static_cast<std::size_t>(batch.count)] =
-            block * block_keys + step.list[block * block_keys + at];
-        place[static_cast<std::size_t>(batch.count)] = {block, at};
-        if (++batch.count == block_keys) flush();
-      }
+    for_each_bit(masks[block], [&](int at) {
+      batch.token[static_cast<std::size_t>(batch.count)] =
+          block * block_keys + step.list[block * block_keys + at];
+      place[static_cast<std::size_t>(batch.count)] = {block, at};
+      if (++batch.count == block_keys) flush();
+    });
   }
   flush();
 }
@@ -72,11 +69,10 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
 void prefetch_marked(const Step& step, std::int64_t block, const Mask& mask, const void* const* pages,
                      std::int64_t stride, std::int64_t channels) {
   const std::int64_t element = size_of(step.call->shape.dtype);
-  for (int word = 0; word < 4; ++word)
-    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
-      const int key = step.list[block * block_keys + 32 * word + std::countr_zero(bits)];
-      prefetch_row(row_at(pages, stride, block * block_keys + key, element), channels * element);
-    }
+  for_each_bit(mask, [&](int at) {
+    const std::int64_t token = block * block_keys + step.list[block * block_keys + at];
+    prefetch_row(row_at(pages, stride, token, element), channels * element);
+  });
 }
 
 /// What the span reads here and there is fetched all at once: single reads would wait one after another.
@@ -101,12 +97,6 @@ void prefetch_scales(const Step& step, std::int64_t block) {
   prefetch_row(middle.value_step(), block_keys * size_of(DType::bf16));
 }
 
-int bits_in(const Mask& mask) {
-  int n = 0;
-  for (const std::uint32_t word : mask) n += std::popcount(word);
-  return n;
-}
-
 /// The keys of a block whose 4-bit values are read.
 struct CodedKeys {
   std::array<std::uint8_t, block_keys> key;
@@ -116,13 +106,10 @@ struct CodedKeys {
 
 void list_coded(const Step& step, std::int64_t block, CodedKeys& coded) {
   coded.count = 0;
-  const Mask& mask = step.coded_value[block];
-  for (int word = 0; word < 4; ++word)
-    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1) {
-      const auto at = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
-      coded.at[static_cast<std::size_t>(coded.count)] = at;
-      coded.key[static_cast<std::size_t>(coded.count++)] = step.list[block * block_keys + at];
-    }
+  for_each_bit(step.coded_value[block], [&](int at) {
+    coded.at[static_cast<std::size_t>(coded.count)] = static_cast<std::uint8_t>(at);
+    coded.key[static_cast<std::size_t>(coded.count++)] = step.list[block * block_keys + at];
+  });
 }
 
 Listed codes_of(const Step& step, std::int64_t block, const CodedKeys& coded) {

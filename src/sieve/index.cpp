@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "attention/check.h"
+#include "attention/dense.h"
 #include "attention/workspace.h"
 #include "core/fail.h"
 #include "core/parallel.h"
@@ -14,20 +15,16 @@
 namespace tamis {
 namespace {
 
-std::int64_t up_to(std::int64_t x, std::int64_t multiple) {
-  return (x + multiple - 1) / multiple * multiple;
-}
-
 std::size_t line(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
 Layout::Layout(const IndexShape& shape)
     : d(shape.head_dim),
-      d4(up_to(d, 4)),
-      d32(up_to(d, 32)),
+      d4(round_up(d, 4)),
+      d32(round_up(d, 32)),
       value_d(shape.value_dim),
-      value_d32(up_to(value_d, 32)),
+      value_d32(round_up(value_d, 32)),
       values(shape.values) {
   const auto wide = static_cast<std::size_t>(d32);
   const auto value_wide = static_cast<std::size_t>(value_d32);

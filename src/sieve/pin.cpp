@@ -10,17 +10,10 @@
 namespace tamis {
 namespace {
 
-std::int64_t pinned_token(const Step& step, std::int64_t i) {
-  const auto& pinned = step.index->pinned[static_cast<std::size_t>(step.head)];
-  const std::int64_t behind = step.blocks * block_keys;
-  const std::int64_t listed = step.pinned - std::max<std::int64_t>(0, step.keys - behind);
-  return i < listed ? pinned[static_cast<std::size_t>(i)] : behind + (i - listed);
-}
-
 void take(const Step& step, std::int64_t first, Gathered& batch) {
   batch.count = static_cast<int>(std::min<std::int64_t>(block_keys, step.pinned - first));
   for (int i = 0; i < batch.count; ++i)
-    batch.token[static_cast<std::size_t>(i)] = pinned_token(step, first + i);
+    batch.token[static_cast<std::size_t>(i)] = step.pinned_token(first + i);
 }
 
 /// ‖x‖₂ of a gathered row of floats, halves or bfloats, at least.

@@ -30,9 +30,9 @@ double value_bytes(const Step& step, const Prices& price, std::int64_t block, in
       mark(step, weights(r), n, worth * (price.exact_value / price.middle_value), exact);
     }
   }
-  const int both = ones(exact);
+  const int both = bits_in(exact);
   for (std::size_t w = 0; w < 4; ++w) coded[w] &= ~exact[w];
-  return ones(coded) * price.middle_value + both * price.exact_value;
+  return bits_in(coded) * price.middle_value + both * price.exact_value;
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ double coarse_bytes(const Step& step, const Prices& price, std::int64_t block, d
     const double cost = step.ladder() ? price.exact_key : price.exact_key + price.exact_value;
     mark(step, step.bounds(block, r), block_keys, t(r) * (cost / price.middle_key) / row.rho, exact);
   }
-  double bytes = ones(refine) * price.middle_key;
-  if (!step.ladder()) return bytes + ones(exact) * (price.exact_key + price.exact_value);
-  bytes += ones(exact) * price.exact_key;
+  double bytes = bits_in(refine) * price.middle_key;
+  if (!step.ladder()) return bytes + bits_in(exact) * (price.exact_key + price.exact_value);
+  bytes += bits_in(exact) * price.exact_key;
   // Bounds stand in for estimates: scaled by phi they are close.
   return bytes + value_bytes(
                      step, price, block, block_keys, [&](int r) { return step.bounds(block, r); },
@@ -63,8 +63,8 @@ double fine_bytes(const Step& step, const Prices& price, std::int64_t block, dou
   const double cost = step.ladder() ? price.exact_key : price.exact_key + price.exact_value;
   for (int r = 0; r < step.rows; ++r)
     mark(step, step.deltas(block, r), n, t(r) * (cost / price.middle_key), exact);
-  if (!step.ladder()) return ones(exact) * cost;
-  return ones(exact) * cost +
+  if (!step.ladder()) return bits_in(exact) * cost;
+  return bits_in(exact) * cost +
          value_bytes(
              step, price, block, n, [&](int r) { return step.estimates(block, r); }, t);
 }

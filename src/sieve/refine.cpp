@@ -36,9 +36,7 @@ int list_block(Step& step, std::int64_t block, int place) {
   }
   std::uint8_t* list = step.list + block * block_keys;
   int count = 0;
-  for (int word = 0; word < 4; ++word)
-    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1)
-      list[count++] = static_cast<std::uint8_t>(32 * word + std::countr_zero(bits));
+  for_each_bit(mask, [&](int j) { list[count++] = static_cast<std::uint8_t>(j); });
   step.count[block] = count;
   for (int r = 0; r < step.rows; ++r) {
     BlockRow& row = step.at(block, r);

@@ -12,7 +12,7 @@ void start_coarse(Step& step, const float* warm) {
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     row.expected = sum_over_spans(step, r, &SpanRow::expected);
-    row.coarse = row.exact = row.value = std::numeric_limits<double>::infinity();
+    row.coarse = std::numeric_limits<double>::infinity();
     const double share = step.ladder() ? planned_share : unrefined_share;
     row.limit = step.strictness * share * row.budget.eps * row.expected;
     const float before = warm[r];
@@ -99,7 +99,7 @@ double refined_keys(const Step& step, double theta) {
     for (int r = 0; r < step.rows; ++r)
       mark(step, step.bounds(block, r), block_keys,
            theta * row_of(step, r).expected / step.at(block, r).psi, mask);
-    keys += ones(mask);
+    keys += bits_in(mask);
   }
   return static_cast<double>(keys);
 }
@@ -126,7 +126,7 @@ void finish_coarse(Step& step, float* warm) {
       Mask mask{};
       for (int r = 0; r < step.rows; ++r)
         mark(step, step.bounds(block, r), block_keys, row_of(step, r).coarse, mask);
-      keys += ones(mask);
+      keys += bits_in(mask);
     }
     std::int64_t asked = 0;
     for (int r = 0; r < step.rows; ++r) asked += row_of(step, r).keys;

@@ -51,12 +51,6 @@ inline const StepRow& row_of(const Step& step, int r) { return step.row[static_c
 
 inline float threshold(double t) { return static_cast<float>(std::min(t, 0x1p120)); }
 
-inline int ones(const Mask& mask) {
-  int n = 0;
-  for (const std::uint32_t word : mask) n += std::popcount(word);
-  return n;
-}
-
 /// How much of a value's distance from its centroid its code misses, at most.
 inline float residual_share(const Step& step, std::int64_t block) {
   const BlockHead& head = step.index->coarse_block(step.head, block).head();
@@ -71,7 +65,7 @@ inline void mark(const Step& step, const float* weights, int n, double limit, Ma
 inline std::int64_t keys_above(const Step& step, const float* weights, int n, double t) {
   Mask mask{};
   mark(step, weights, n, t, mask);
-  return ones(mask);
+  return bits_in(mask);
 }
 
 inline bool all_done(const Step& step, Walk StepRow::*walk) {

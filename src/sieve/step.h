@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -30,6 +31,18 @@ inline bool bit_of(const Mask& mask, int i) {
   return (mask[static_cast<std::size_t>(i >> 5)] >> (i & 31) & 1U) != 0;
 }
 inline void set_bit(Mask& mask, int i) { mask[static_cast<std::size_t>(i >> 5)] |= 1U << (i & 31); }
+inline int bits_in(const Mask& mask) {
+  int n = 0;
+  for (const std::uint32_t word : mask) n += std::popcount(word);
+  return n;
+}
+/// Calls body(i) for every set bit i, in order.
+template <class Body>
+void for_each_bit(const Mask& mask, Body body) {
+  for (int word = 0; word < 4; ++word)
+    for (std::uint32_t bits = mask[static_cast<std::size_t>(word)]; bits != 0; bits &= bits - 1)
+      body(32 * word + std::countr_zero(bits));
+}
 
 /// What a block's scan leaves for one row. A weight is 2^(logit − reference of the row), logits being in
 /// units of log 2.
@@ -78,8 +91,6 @@ struct StepRow {
   double value_limit;
   std::int64_t keys;  ///< topk: how many keys of this row
   double coarse;      ///< threshold on psi·bound: above it a key is refined
-  double exact;       ///< threshold on uncertainty: above it a key is read exactly
-  double value;       ///< threshold on weight: above it a value is read
   Walk walk;
   Walk value_walk;
 };
@@ -156,6 +167,13 @@ struct Step {
   }
   [[nodiscard]] std::int64_t span_end(std::int64_t span) const {
     return std::min(blocks, (span + 1) * span_blocks);
+  }
+  /// The token of pinned key i < pinned.
+  [[nodiscard]] std::int64_t pinned_token(std::int64_t i) const {
+    const std::int64_t behind = blocks * block_keys;
+    const std::int64_t listed = pinned - std::max<std::int64_t>(0, keys - behind);
+    return i < listed ? index->pinned[static_cast<std::size_t>(head)][static_cast<std::size_t>(i)]
+                      : behind + (i - listed);
   }
   [[nodiscard]] const KvPages& kv() const { return call->kv[static_cast<std::size_t>(head)]; }
 };

@@ -161,7 +161,6 @@ __m256i halves(m512 x) {
   tamis::emulated::each_short(  \
       [v_ = (x)](int i) { return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) >> (n); })
 #define _mm512_madd_epi16(a, b) tamis::emulated::madd(_mm512_setzero_si512(), a, b)
-#define _mm512_dpwssd_epi32(sum, a, b) tamis::emulated::madd(sum, a, b)
 #define _mm512_reduce_add_epi32(x) tamis::emulated::sum_of(x)
 #define _mm512_castsi512_si256(x) tamis::emulated::integer_half_of(x, 0)
 #define _mm512_extracti64x4_epi64(x, which) tamis::emulated::integer_half_of(x, which)
