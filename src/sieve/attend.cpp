@@ -224,6 +224,7 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
   for (Step& step : steps)
     if (!step.dense) step.scanned = step.blocks;
   clock.lap(Stage::prepare);
+  if (std::ranges::all_of(steps, &Step::dense)) return;  // no rounds of threads with nothing to do
   each_span([&](Step& step, std::int64_t span, int worker) { scan_span(step, span, scratch(worker)); });
   clock.lap(Stage::scan);
   each_head([&](Step& step, int) {
