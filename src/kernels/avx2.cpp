@@ -102,6 +102,25 @@ inline V clear_lanes(V x, std::uint32_t mask) {
   return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, _mm256_setzero_si256())));
 }
 
+/// Moves the lanes whose bit is set to the front; what comes after them is anything.
+struct Packing {
+  explicit Packing(std::uint32_t mask)
+      : bytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(set_lanes.of[mask]))),
+        lanes(_mm256_cvtepu8_epi32(bytes)) {}
+  [[nodiscard]] V pack(V x) const { return _mm256_permutevar8x32_ps(x, lanes); }
+  void pack_bytes(const std::uint8_t* from, std::uint8_t* to) const {
+    const __m128i x = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(x, bytes));
+  }
+  /// first + the numbers of the lanes.
+  void pack_numbers(int first, std::uint8_t* to) const {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to),
+                     _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(first))));
+  }
+  __m128i bytes;
+  __m256i lanes;
+};
+
 // Integers: eight 32-bit lanes or sixteen 16-bit lanes.
 using I = __m256i;
 inline I zero_integers() { return _mm256_setzero_si256(); }

@@ -96,6 +96,24 @@ inline V clear_lanes(V x, std::uint32_t mask) {
   return _mm512_maskz_mov_ps(static_cast<__mmask16>(~mask & 0xFFFFU), x);
 }
 
+/// Moves the lanes whose bit is set to the front; what comes after them is anything.
+struct Packing {
+  explicit Packing(std::uint32_t set) : mask(static_cast<__mmask16>(set)) {}
+  [[nodiscard]] V pack(V x) const { return _mm512_maskz_compress_ps(mask, x); }
+  void pack_bytes(const std::uint8_t* from, std::uint8_t* to) const {
+    const __m512i x = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(mask, x)));
+  }
+  /// first + the numbers of the lanes.
+  void pack_numbers(int first, std::uint8_t* to) const {
+    alignas(16) std::uint8_t numbers[16];
+    for (int i = 0; i < 16; ++i) numbers[i] = static_cast<std::uint8_t>(first + i);
+    pack_bytes(numbers, to);
+  }
+  __mmask16 mask;
+};
+
 // Integers: sixteen 32-bit lanes or thirty-two 16-bit lanes.
 using I = __m512i;
 inline I zero_integers() { return _mm512_setzero_si512(); }

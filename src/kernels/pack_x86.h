@@ -48,6 +48,19 @@ inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8
   }
 }
 
+/// For each of the 256 masks of 8 lanes the set lanes in order, then zeros.
+struct SetLanes {
+  alignas(64) std::uint8_t of[256][8];
+};
+constexpr SetLanes find_set_lanes() {
+  SetLanes lanes{};
+  for (int mask = 0; mask < 256; ++mask)
+    for (int i = 0, n = 0; i < 8; ++i)
+      if ((mask >> i & 1) != 0) lanes.of[mask][n++] = static_cast<std::uint8_t>(i);
+  return lanes;
+}
+constexpr SetLanes set_lanes = find_set_lanes();
+
 /// out[i] = the largest of x[i]'s lanes.
 inline void reduce8_max(const __m256 x[8], float* out) {
   __m256 pairs[4];

@@ -62,6 +62,14 @@ inline V floor_down(V x) { return __builtin_floorf(x); }
 inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
 inline V clear_lanes(V x, std::uint32_t mask) { return (mask & 1U) != 0 ? 0.0F : x; }
 
+/// Moves the lanes whose bit is set to the front: here there is one, which is.
+struct Packing {
+  explicit Packing(std::uint32_t) {}
+  [[nodiscard]] V pack(V x) const { return x; }
+  void pack_bytes(const std::uint8_t* from, std::uint8_t* to) const { *to = *from; }
+  void pack_numbers(int first, std::uint8_t* to) const { *to = static_cast<std::uint8_t>(first); }
+};
+
 // Integers: one 32-bit lane, or two 16-bit lanes in it.
 using I = std::int32_t;
 inline std::int32_t lane(I x, int i) {

@@ -29,12 +29,21 @@ struct ScanRow {
   float shift;
 };
 
-/// Some keys of a block whose codes lie `stride` bytes apart. Kernels that take a second list prefetch its
-/// codes in even steps while they work on the first.
+/// Some keys of a block whose codes lie `stride` bytes apart.
 struct Listed {
   const std::uint8_t* codes;
   const std::uint8_t* key;
   int count;
+};
+
+/// Where `pick` puts the keys of a block that it picks, one after the other, and how far its rows of
+/// weights are apart. It may write a vector beyond the last.
+inline constexpr int picked_stride = 128 + 16;
+struct Picked {
+  std::uint8_t* key;
+  std::uint8_t* coarse;  ///< residual codes
+  std::uint8_t* middle;
+  float* weight;  ///< rows of picked_stride
 };
 
 /// Sums of weights w and uncertainties delta over the listed keys of a block.
@@ -109,13 +118,18 @@ struct SieveKernels {
                const std::uint16_t* step, float unit, std::int64_t d32, float* x, std::int16_t* xi,
                Folded* folded);
   /// weight(r, j) = 2^(bound of key j for row r), capped at 2^126, for the 128 keys of a high plane of d4
-  /// channels and their residual codes e; sums[r] is Σ_j weight(r, j). weight has rows of 128.
+  /// channels and their residual codes e; sums[r] is Σ_j weight(r, j), most[r] the largest. weight has rows
+  /// of 128.
   void (*scan)(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
                std::int64_t xi_stride, int rows, const ScanRow* scan_rows, float* weight, float* sums,
-               const void* ahead, std::int64_t ahead_bytes);
+               float* most, const void* ahead, std::int64_t ahead_bytes);
+  /// Picks the keys j of a block with weight(r, j) > t[r] for some row r; returns how many. rest[r] = Σ_j
+  /// weight(r, j) over the others. Weights that follow the picked ones up to a multiple of 16 are 0.
+  int (*pick)(const float* weight, int rows, const float* t, const std::uint8_t* coarse,
+              const std::uint8_t* middle, const Picked& picked, float* rest);
   /// dot(r, i) = Σ_c xi(r, c)·code(listed.key[i], c) for the listed keys of a low plane; rows of 128.
   void (*dot_listed)(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
-                     int rows, std::int32_t* dot, const Listed& ahead);
+                     int rows, std::int32_t* dot);
   // In the six kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; masks have 4
   // words of 32 bits.
 
@@ -133,18 +147,24 @@ struct SieveKernels {
   /// Sums over what a block's keys are used with: see PartSums. `valued` includes `whole`.
   PartSums (*part_sums)(const float* w, const float* delta, int n, const std::uint32_t* valued,
                         const std::uint32_t* whole);
+  /// The marked ones of n listed keys, their weights and uncertainties (rows `stride` apart) one after the
+  /// other, in rows of picked_stride; returns how many. Followed by zeros up to a multiple of 16.
+  int (*pick_marked)(const std::uint8_t* key, int n, const std::uint32_t* mask, int rows, const float* w,
+                     const float* delta, std::int64_t stride, std::uint8_t* picked_key, float* picked_w,
+                     float* picked_delta);
   /// p[i] = w[i]·size[i] for n values read as codes, and what a block adds up for them: see CodedSums. All
   /// arrays go on to a whole vector, with zeros.
   CodedSums (*weigh_codes)(const float* w, const float* delta, const float* size, const float* low,
                            const float* residual, int n, float* p);
   /// o(r, c) += Σ_i p(r, i)·code(listed.key[i], c), c < d32; rows of p are 128 long.
   void (*combine_codes)(const float* p, int rows, const Listed& listed, std::int64_t stride,
-                        std::int64_t d32, float* o, std::int64_t o_stride, const Listed& ahead);
-  /// w[i] ← w[i]·2^(slope·e4[i] + step·dot[i] + shift); with y = slope8·e8[i] + shift8 ≤ 1 delta[i] =
-  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1). Returns Σ w. Arrays go on to a whole vector, w with
-  /// zeros.
-  float (*refine)(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8,
-                  int count, float slope, float step, float shift, float slope8, float shift8);
+                        std::int64_t d32, float* o, std::int64_t o_stride);
+  /// w[i] = bound[i]·2^(slope·e4[i] + step·dot[i] + shift); with y = slope8·e8[i] + shift8 ≤ 1 delta[i] =
+  /// w[i]·(y + 0.72·y²), which is above w[i]·(e^y − 1). Returns Σ w. Goes on to a multiple of 16, where
+  /// bound must be 0 and w and delta become so.
+  float (*refine)(const float* bound, float* w, float* delta, const std::int32_t* dot,
+                  const std::uint8_t* e4, const std::uint8_t* e8, int count, float slope, float step,
+                  float shift, float slope8, float shift8);
   /// For one v of d floats (padded to d32): the range of v − centroid, and the sums of squares of v and of
   /// v − centroid.
   void (*value_range)(const float* v, std::int64_t d, const float* centroid, float* low, float* high,

@@ -100,24 +100,26 @@ TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std
   }
 }
 
-/// Turns the dots of a row into bounds; returns their sum. A loop of its own keeps its constants in
-/// registers.
-float bound_row(const std::uint8_t* e, const ScanRow& row, float* weight) {
+/// Turns the dots of a row into bounds. A loop of its own keeps its constants in registers.
+void bound_row(const std::uint8_t* e, const ScanRow& row, float* weight, float* sum, float* most) {
   const V slope = set1(row.slope);
   const V step = set1(row.step);
   const V shift = set1(row.shift);
   V total = zero();
+  V largest = zero();
   for (int j = 0; j < page_keys; j += W) {
     const V logit = fma(load(weight + j), step, shift);
     const V w = exp2_short(fma(bytes_to_floats(e + j), slope, logit));
     store(weight + j, w);
     total = add(total, w);
+    largest = max(largest, w);
   }
-  return reduce_add(total);
+  *sum = reduce_add(total);
+  *most = reduce_max(largest);
 }
 
 void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
-          std::int64_t xi_stride, int rows, const ScanRow* row, float* weight, float* sums,
+          std::int64_t xi_stride, int rows, const ScanRow* row, float* weight, float* sums, float* most,
           const void* from, std::int64_t bytes) {
   Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   while (rows > 0) {
@@ -126,35 +128,64 @@ void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, cons
     if (some == 3) scan_rows<3>(high, d4, xi, xi_stride, weight, ahead);
     if (some == 2) scan_rows<2>(high, d4, xi, xi_stride, weight, ahead);
     if (some == 1) scan_rows<1>(high, d4, xi, xi_stride, weight, ahead);
-    for (int r = 0; r < some; ++r) sums[r] = bound_row(e, row[r], weight + r * page_keys);
+    for (int r = 0; r < some; ++r) bound_row(e, row[r], weight + r * page_keys, sums + r, most + r);
     rows -= some;
     xi += some * xi_stride;
     row += some;
     weight += some * page_keys;
     sums += some;
+    most += some;
   }
 }
 
-/// Fetches the codes of a list, as many keys per step as keep pace with `steps` steps.
-struct AheadList {
-  const Listed& list;
-  std::int64_t stride;
-  int bytes;
-  int per_step;
-  int next = 0;
+constexpr std::uint32_t lane_bits = (1U << W) - 1;
 
-  AheadList(const Listed& to_fetch, std::int64_t code_stride, std::int64_t code_bytes, int steps)
-      : list(to_fetch),
-        stride(code_stride),
-        bytes(static_cast<int>(code_bytes)),
-        per_step(steps > 0 ? (to_fetch.count + steps - 1) / steps : 0) {}
-  TAMIS_INLINE void fetch() {
-    for (int i = 0; i < per_step && next < list.count; ++i, ++next) {
-      const std::uint8_t* codes = list.codes + list.key[next] * stride;
-      for (int line = 0; line < bytes; line += 64) __builtin_prefetch(codes + line, 0, 2);
+/// What some rows of a block have at the keys picked, and the sums over the others.
+template <int R>
+TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked, float* rest) {
+  V sum[R];
+  for (int r = 0; r < R; ++r) sum[r] = zero();
+  int n = 0;
+  for (int j = 0; j < page_keys; j += W) {
+    const std::uint32_t bits = mask[j / W];
+    const Packing packing(bits);
+    for (int r = 0; r < R; ++r) {
+      const V w = load(weight + r * page_keys + j);
+      store(picked + r * picked_stride + n, packing.pack(w));
+      sum[r] = add(sum[r], clear_lanes(w, bits));
     }
+    n += __builtin_popcount(bits);
   }
-};
+  for (int r = 0; r < R; ++r) {
+    rest[r] = reduce_add(sum[r]);
+    for (int i = 0; i < 16; i += W) store(picked + r * picked_stride + n + i, zero());
+  }
+}
+
+int pick(const float* weight, int rows, const float* t, const std::uint8_t* coarse,
+         const std::uint8_t* middle, const Picked& picked, float* rest) {
+  std::uint32_t mask[page_keys / W] = {};
+  for (int r = 0; r < rows; ++r) {
+    const V limit = set1(t[r]);
+    for (int j = 0; j < page_keys; j += W)
+      mask[j / W] |= less_mask(limit, load(weight + r * page_keys + j));
+  }
+  int n = 0;
+  for (int j = 0; j < page_keys; j += W) {
+    const Packing packing(mask[j / W]);
+    packing.pack_numbers(j, picked.key + n);
+    packing.pack_bytes(coarse + j, picked.coarse + n);
+    packing.pack_bytes(middle + j, picked.middle + n);
+    n += __builtin_popcount(mask[j / W]);
+  }
+  float* to = picked.weight;
+  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, to += 4 * picked_stride, rest += 4)
+    pick_rows<4>(weight, mask, to, rest);
+  if (rows == 3) pick_rows<3>(weight, mask, to, rest);
+  if (rows == 2) pick_rows<2>(weight, mask, to, rest);
+  if (rows == 1) pick_rows<1>(weight, mask, to, rest);
+  return n;
+}
 
 template <int R, int K>
 TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride, std::int64_t d32,
@@ -190,26 +221,22 @@ TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride,
 /// Several keys at a time, so that their sums over lanes are taken together.
 template <int R, int K>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
-                           const std::int16_t* xi, std::int32_t* dot, AheadList& ahead) {
+                           const std::int16_t* xi, std::int32_t* dot) {
   int i = 0;
-  for (; i + K <= listed.count; i += K) {
-    ahead.fetch();
-    dot_keys<R, K>(listed, i, stride, d32, xi, dot);
-  }
+  for (; i + K <= listed.count; i += K) dot_keys<R, K>(listed, i, stride, d32, xi, dot);
   for (; i < listed.count; ++i) dot_keys<R, 1>(listed, i, stride, d32, xi, dot);
 }
 
 void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
-                int rows, std::int32_t* dot, const Listed& next) {
-  AheadList ahead(next, stride, d32 / 2, listed.count / (rows >= 4 ? 2 : 4));
+                int rows, std::int32_t* dot) {
   for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
-    dot_rows<4, 2>(listed, stride, d32, xi, dot, ahead);
+    dot_rows<4, 2>(listed, stride, d32, xi, dot);
   if (rows >= 2) {
-    dot_rows<2, 4>(listed, stride, d32, xi, dot, ahead);
+    dot_rows<2, 4>(listed, stride, d32, xi, dot);
     xi += 2 * d32;
     dot += 2 * page_keys;
   }
-  if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot, ahead);
+  if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot);
 }
 
 void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
@@ -294,6 +321,32 @@ PartSums part_sums(const float* w, const float* delta, int n, const std::uint32_
   return {sum[0], sum[1], sum[2], sum[3], sum[4]};
 }
 
+/// The marked ones of a row, followed by zeros.
+TAMIS_INLINE void pack_row(const float* from, int n, const std::uint32_t* mask, float* to) {
+  for (int j = 0; j < n; j += W) {
+    const std::uint32_t bits = mask[j / 32] >> (j % 32) & lane_bits;
+    store(to, Packing(bits).pack(load(from + j)));
+    to += __builtin_popcount(bits);
+  }
+  for (int i = 0; i < 16; i += W) store(to + i, zero());
+}
+
+int pick_marked(const std::uint8_t* key, int n, const std::uint32_t* mask, int rows, const float* w,
+                const float* delta, std::int64_t stride, std::uint8_t* picked_key, float* picked_w,
+                float* picked_delta) {
+  int count = 0;
+  for (int j = 0; j < n; j += W) {
+    const std::uint32_t bits = mask[j / 32] >> (j % 32) & lane_bits;
+    Packing(bits).pack_bytes(key + j, picked_key + count);
+    count += __builtin_popcount(bits);
+  }
+  for (int r = 0; r < rows && count > 0; ++r) {
+    pack_row(w + r * stride, n, mask, picked_w + r * picked_stride);
+    pack_row(delta + r * stride, n, mask, picked_delta + r * picked_stride);
+  }
+  return count;
+}
+
 CodedSums weigh_codes(const float* w, const float* delta, const float* size, const float* low,
                       const float* residual, int n, float* p) {
   V low_sum = zero();
@@ -309,7 +362,7 @@ CodedSums weigh_codes(const float* w, const float* delta, const float* size, con
 
 template <int R>
 TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::int64_t stride,
-                                    std::int64_t d32, float* o, std::int64_t o_stride, AheadList& ahead) {
+                                    std::int64_t d32, float* o, std::int64_t o_stride) {
   constexpr int C = W < 16 ? 16 / W : 1;
   for (std::int64_t c = 0; c < d32; c += 16) {
     V sum[R][C];
@@ -317,7 +370,6 @@ TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::i
       for (int v = 0; v < C; ++v) sum[r][v] = load(o + r * o_stride + c + v * W);
     const std::uint8_t* chunk = listed.codes + c / 32 * 16;
     for (int i = 0; i < listed.count; ++i) {
-      ahead.fetch();
       V value[C];
       half_chunk_to_floats(chunk + listed.key[i] * stride, static_cast<int>(c / 16 % 2), value);
       for (int r = 0; r < R; ++r) {
@@ -331,23 +383,23 @@ TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::i
 }
 
 void combine_codes(const float* p, int rows, const Listed& listed, std::int64_t stride, std::int64_t d32,
-                   float* o, std::int64_t o_stride, const Listed& next) {
-  AheadList ahead(next, stride, d32 / 2, static_cast<int>(listed.count * (d32 / 16)));
+                   float* o, std::int64_t o_stride) {
   for (; rows >= 4; rows -= 4, p += 4 * page_keys, o += 4 * o_stride)
-    combine_code_rows<4>(p, listed, stride, d32, o, o_stride, ahead);
-  if (rows == 3) combine_code_rows<3>(p, listed, stride, d32, o, o_stride, ahead);
-  if (rows == 2) combine_code_rows<2>(p, listed, stride, d32, o, o_stride, ahead);
-  if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride, ahead);
+    combine_code_rows<4>(p, listed, stride, d32, o, o_stride);
+  if (rows == 3) combine_code_rows<3>(p, listed, stride, d32, o, o_stride);
+  if (rows == 2) combine_code_rows<2>(p, listed, stride, d32, o, o_stride);
+  if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride);
 }
 
-float refine(float* w, float* delta, const std::int32_t* dot, const float* e4, const float* e8, int count,
-             float slope, float step, float shift, float slope8, float shift8) {
+float refine(const float* bound, float* w, float* delta, const std::int32_t* dot, const std::uint8_t* e4,
+             const std::uint8_t* e8, int count, float slope, float step, float shift, float slope8,
+             float shift8) {
   V sum = zero();
-  for (int i = 0; i < count; i += W) {
-    const V change =
-        fma(load(e4 + i), set1(slope), fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
-    const V estimate = mul(load(w + i), exp2_capped(change));
-    const V y = fma(load(e8 + i), set1(slope8), set1(shift8));
+  for (int i = 0; i < (count + 15) / 16 * 16; i += W) {
+    const V change = fma(bytes_to_floats(e4 + i), set1(slope),
+                         fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
+    const V estimate = mul(load(bound + i), exp2_capped(change));
+    const V y = fma(bytes_to_floats(e8 + i), set1(slope8), set1(shift8));
     store(w + i, estimate);
     sum = add(sum, estimate);
     // y + 0.72·y² is above e^y − 1 up to y = 1.
@@ -417,6 +469,7 @@ constexpr SieveKernels make_sieve_table() {
           codes_above,
           fold,
           scan,
+          pick,
           dot_listed,
           tail_sums,
           sums_below,
@@ -424,6 +477,7 @@ constexpr SieveKernels make_sieve_table() {
           sum_unmarked,
           sum_marked,
           part_sums,
+          pick_marked,
           weigh_codes,
           combine_codes,
           refine,

@@ -88,7 +88,7 @@ struct Places {
     put(&Step::refined, blocks * rows * block_keys);
     put(&Step::delta, blocks * rows * block_keys);
     put(&Step::block_row, blocks * rows);
-    put(&Step::list, blocks * block_keys);
+    put(&Step::list, blocks * picked_stride);
     put(&Step::count, blocks);
     put(&Step::exact, blocks);
     put(&Step::coded_value, blocks);
@@ -236,6 +236,7 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
       if (step.settled) return;
       step.cap = bytes_left(step);
       select_coarse(step, warm(step));
+      plan_fine(step);
     });
     clock.lap(Stage::select);
     each_span([&](Step& step, std::int64_t span, int worker) {
@@ -287,7 +288,7 @@ void write_weights(const Step& step, View<float> to) {
         for (std::int64_t j = 0; j < block_keys; ++j)
           put(block * block_keys + j, step.bounds(block, r)[j] * step.at(block, r).phi);
       for (int i = 0; i < step.count[block]; ++i)
-        put(block * block_keys + step.list[block * block_keys + i], step.estimates(block, r)[i]);
+        put(block * block_keys + step.listed(block)[i], step.estimates(block, r)[i]);
     }
     for (std::int64_t i = 0; i < step.pinned; ++i)
       put(step.pinned_token(i), step.pinned_weight[r * step.pinned + i]);

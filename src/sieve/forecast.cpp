@@ -1,6 +1,7 @@
 // Before the scan: would dense attention be sooner, or read less? Costs a few passes over the bounds of
 // eight blocks.
 #include <algorithm>
+#include <cmath>
 
 #include "sieve/select.h"
 #include "sieve/select_parts.h"
@@ -13,9 +14,15 @@ struct Costs {
   double scan, middle_key, middle_value, exact_key, exact_value;
 };
 
-/// In time: measured with 4 rows on AVX2 (docs/results/sieve.md). A wrong number costs time, never
-/// correctness.
-constexpr Costs time_costs{0.45, 1.2, 1.4, 2, 2};
+/// In time: measured with 4 rows on AVX2 (docs/results/sieve.md). What a block costs beyond its codes does
+/// not shrink with the head size. A wrong number costs time, never correctness.
+Costs time_costs(const Step& step) {
+  return {0.24 + 11.5 / static_cast<double>(step.layout->d), 1.0, 0.9, 1.8, 1.8};
+}
+
+/// A sample that misses the blocks which matter forecasts too much, never far too little: dense attention
+/// has to look sooner by this factor.
+constexpr double doubt = 1.4;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
@@ -24,21 +31,34 @@ Costs byte_costs(const Step& step) {
           price.middle_value / key, price.exact_key / key, price.exact_value / key};
 }
 
+/// Σ estimates of all blocks, from the sampled ones. Few blocks often hold most of the sum and are missed
+/// by the sample: if the blocks' sums look log-normal, its mean is larger than theirs.
+double expected_sum(const Step& step, int r) {
+  double sum = 0, logs = 0, squares = 0, n = 0;
+  for (std::int64_t block = 0; block < step.blocks; ++block) {
+    if (!step.sampled(block)) continue;
+    const double s = static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
+    const double log = std::log(std::max(s, 0x1p-100));
+    sum += s;
+    logs += log;
+    squares += log * log;
+    ++n;
+  }
+  const double mean = logs / n;
+  const double variance = n > 1 ? std::clamp((squares - n * mean * mean) / (n - 1), 0.0, 12.0) : 0.0;
+  return static_cast<double>(step.blocks) * std::max(sum / n, std::exp(mean + variance / 2));
+}
+
 }  // namespace
 
 bool dense_is_cheaper(Step& step, const float* warm) {
   if (kind_of(step) != Kind::mass) return false;
   const Prices price(step);
   step.every = sample_stride(step.blocks);
-  const double share = share_looked_at(step);
+  const double share = share_looked_at(step.blocks, step.every);
   for (std::int64_t span = 0; span < step.spans; ++span)
-    for (int r = 0; r < step.rows; ++r) {
-      double expected = 0;
-      for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
-        if (step.sampled(block))
-          expected += static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
-      step.sums(span, r).expected = expected / share;
-    }
+    for (int r = 0; r < step.rows; ++r) step.sums(span, r).expected = 0;
+  for (int r = 0; r < step.rows; ++r) step.sums(0, r).expected = expected_sum(step, r);
   std::array<float, sieve_rows> found;
   std::copy_n(warm, step.rows, found.begin());
   walk_coarse(step, found.data());
@@ -60,7 +80,7 @@ bool dense_is_cheaper(Step& step, const float* warm) {
       });
     }
   }
-  const Costs unit = step.options->fewest_bytes ? byte_costs(step) : time_costs;
+  const Costs unit = step.options->fewest_bytes ? byte_costs(step) : time_costs(step);
   double cost = 0;
   std::int64_t keys = 0;
   for (std::int64_t block = 0; block < step.blocks; ++block) {
@@ -82,7 +102,7 @@ bool dense_is_cheaper(Step& step, const float* warm) {
     cost += unit.middle_key * bits_in(refined) + unit.middle_value * bits_in(coded) +
             unit.exact_key * bits_in(exact) + unit.exact_value * bits_in(whole);
   }
-  return unit.scan + cost / static_cast<double>(keys) > 1;
+  return unit.scan + cost / static_cast<double>(keys) > (step.options->fewest_bytes ? 1 : doubt);
 }
 
 }  // namespace tamis

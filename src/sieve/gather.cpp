@@ -57,8 +57,7 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
   batch.count = 0;
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     for_each_bit(masks[block], [&](int at) {
-      batch.token[static_cast<std::size_t>(batch.count)] =
-          block * block_keys + step.list[block * block_keys + at];
+      batch.token[static_cast<std::size_t>(batch.count)] = block * block_keys + step.listed(block)[at];
       place[static_cast<std::size_t>(batch.count)] = {block, at};
       if (++batch.count == block_keys) flush();
     });
@@ -70,7 +69,7 @@ void prefetch_marked(const Step& step, std::int64_t block, const Mask& mask, con
                      std::int64_t stride, std::int64_t channels) {
   const std::int64_t element = size_of(step.call->shape.dtype);
   for_each_bit(mask, [&](int at) {
-    const std::int64_t token = block * block_keys + step.list[block * block_keys + at];
+    const std::int64_t token = block * block_keys + step.listed(block)[at];
     prefetch_row(row_at(pages, stride, token, element), channels * element);
   });
 }
@@ -99,17 +98,17 @@ void prefetch_scales(const Step& step, std::int64_t block) {
 
 /// The keys of a block whose 4-bit values are read.
 struct CodedKeys {
-  std::array<std::uint8_t, block_keys> key;
-  std::array<std::uint8_t, block_keys> at;  // in the block's list
+  std::array<std::uint8_t, picked_stride> key;
   int count;
+  float* weight;  ///< rows of picked_stride
+  float* delta;
 };
 
 void list_coded(const Step& step, std::int64_t block, CodedKeys& coded) {
-  coded.count = 0;
-  for_each_bit(step.coded_value[block], [&](int at) {
-    coded.at[static_cast<std::size_t>(coded.count)] = static_cast<std::uint8_t>(at);
-    coded.key[static_cast<std::size_t>(coded.count++)] = step.list[block * block_keys + at];
-  });
+  const std::int64_t stride = step.rows > 1 ? step.at(block, 1).place - step.at(block, 0).place : 0;
+  coded.count = step.call->kernels.sieve.pick_marked(
+      step.listed(block), step.count[block], step.coded_value[block].data(), step.rows,
+      step.estimates(block, 0), step.deltas(block, 0), stride, coded.key.data(), coded.weight, coded.delta);
 }
 
 Listed codes_of(const Step& step, std::int64_t block, const CodedKeys& coded) {
@@ -118,41 +117,33 @@ Listed codes_of(const Step& step, std::int64_t block, const CodedKeys& coded) {
 
 /// The 4-bit values of a block: weighted codes into the span's sums.
 void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const CodedKeys& coded,
-                      const Listed& ahead, float* scratch) {
+                      float* scratch) {
   const Layout& layout = *step.layout;
   const auto middle = step.index->middle_block(step.head, block);
   const float unit = step.index->coarse_block(step.head, block).head().residual_unit;
-  const auto& [key, at, count] = coded;
+  const auto& [key, count, weight, delta] = coded;
   if (count == 0) return;
-  std::array<float, block_keys> low, size, residual, weight, delta;
+  std::array<float, block_keys> low, size, residual;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<std::size_t>(i);
     low[k] = to_float(middle.value_low()[key[k]]);
     size[k] = to_float(middle.value_step()[key[k]]);
     residual[k] = unit * static_cast<float>(middle.value_norms()[key[k]]);
   }
-  for (auto k = static_cast<std::size_t>(count); k % 16 != 0; ++k)
-    low[k] = size[k] = residual[k] = weight[k] = delta[k] = 0.0F;
+  for (auto k = static_cast<std::size_t>(count); k % 16 != 0; ++k) low[k] = size[k] = residual[k] = 0.0F;
   float* weights = scratch;  // rows × 128
   for (int r = 0; r < step.rows; ++r) {
-    const float* estimates = step.estimates(block, r);
-    const float* deltas = step.deltas(block, r);
     SpanRow& sums = step.sums(span, r);
-    for (int i = 0; i < count; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      weight[k] = estimates[at[k]];
-      delta[k] = deltas[at[k]];
-    }
-    const CodedSums add =
-        step.call->kernels.sieve.weigh_codes(weight.data(), delta.data(), size.data(), low.data(),
-                                             residual.data(), count, weights + r * block_keys);
+    const CodedSums add = step.call->kernels.sieve.weigh_codes(
+        weight + r * picked_stride, delta + r * picked_stride, size.data(), low.data(), residual.data(),
+        count, weights + r * block_keys);
     sums.low += add.low;
     // More than what the kernel, and the residuals before it, may have rounded down.
     sums.product += static_cast<double>(add.product) * (1 + 0x1p-16) + 0x1p-139;
   }
   step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,
                                          layout.value_d32, step.coded_sum(span, 0),
-                                         layout.value_d32 + step.o_stride, ahead);
+                                         layout.value_d32 + step.o_stride);
 }
 
 }  // namespace
@@ -205,15 +196,15 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
       const double used = part.used;
       const double spread = part.spread;
       const double centroid_spread = part.centroid_spread;
-      const double tail_used = ladder ? static_cast<double>(row.phi) * row.sum : 0.0;
-      const double tail_spread = static_cast<double>(row.psi) * row.sum;
+      const double tail_used = ladder ? static_cast<double>(row.phi) * row.rest : 0.0;
+      const double tail_spread = static_cast<double>(row.psi) * row.rest;
       SpanRow& sums = step.sums(span, r);
       sums.used += used + tail_used;
       sums.spread += spread + tail_spread;
       if (!ladder) sums.rounding += static_cast<double>(kernels.sum_marked(deltas, count, exact.data()));
       // Coarse keys and those without a value stand at the centroid: r = radius. A value that was read is
       // within the radius of it. Coded values add their own residuals in add_coded_values.
-      sums.product += radius * (static_cast<double>(row.sum) + part.centroid_used + centroid_spread) +
+      sums.product += radius * (static_cast<double>(row.rest) + part.centroid_used + centroid_spread) +
                       radius * (spread - centroid_spread);
       row.spread = static_cast<float>((spread + tail_spread) * (1 + 0x1p-20));
       share[r * block_keys + (block - first)] =
@@ -229,19 +220,25 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
                                      step.coded_sum(span, 0), layout.value_d32 + step.o_stride, centroids,
                                      0);
   if (!layout.values) return;
-  std::array<CodedKeys, 2> coded;
-  list_coded(step, first, coded[0]);
-  if (coded[0].count > 0) prefetch_scales(step, first);
-  prefetch_listed(codes_of(step, first, coded[0]), layout.stride, layout.value_d32 / 2);
-  for (std::int64_t block = first; block < end; ++block) {
-    const auto now = static_cast<std::size_t>((block - first) % 2);
-    Listed ahead{};
-    if (block + 1 < end) {
-      list_coded(step, block + 1, coded[1 - now]);
-      ahead = codes_of(step, block + 1, coded[1 - now]);
-      if (ahead.count > 0) prefetch_scales(step, block + 1);
+  constexpr std::int64_t lead = 2;  // as in refine_span
+  std::array<CodedKeys, lead + 1> coded;
+  float* rows = centroids;  // the centroids have been used
+  for (CodedKeys& some : coded) {
+    some.weight = rows;
+    some.delta = rows + step.rows * picked_stride;
+    rows += 2 * step.rows * picked_stride;
+  }
+  const auto of = [&](std::int64_t block) -> CodedKeys& {
+    return coded[static_cast<std::size_t>((block - first) % (lead + 1))];
+  };
+  for (std::int64_t block = first - lead; block < end; ++block) {
+    const std::int64_t next = block + lead;
+    if (next < end) {
+      list_coded(step, next, of(next));
+      if (of(next).count > 0) prefetch_scales(step, next);
+      prefetch_listed(codes_of(step, next, of(next)), layout.stride, layout.value_d32 / 2);
     }
-    add_coded_values(step, span, block, coded[now], ahead, batch.logits);
+    if (block >= first) add_coded_values(step, span, block, of(block), batch.logits);
   }
 }
 

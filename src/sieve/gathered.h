@@ -26,7 +26,7 @@ inline void prefetch_row(const void* row, std::int64_t bytes) {
     __builtin_prefetch(static_cast<const std::byte*>(row) + line);
 }
 
-/// The codes of listed keys, for the first block of a span; later ones are fetched by the block before.
+/// The codes of listed keys.
 inline void prefetch_listed(const Listed& listed, std::int64_t stride, std::int64_t bytes) {
   for (int i = 0; i < listed.count; ++i) prefetch_row(listed.codes + listed.key[i] * stride, bytes);
 }

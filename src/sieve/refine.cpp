@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sieve/gathered.h"
+#include "sieve/select.h"
 
 namespace tamis {
 namespace {
@@ -12,36 +13,57 @@ namespace {
 /// Estimates of a block's listed keys lie in rows of whole vectors, padded with zeros.
 int padded(int count) { return (count + 15) / 16 * 16; }
 
-/// The bounds of a block are about to be listed.
-void prefetch_bounds(const Step& step, std::int64_t block) {
-  const float* bounds = step.bounds(block, 0);
-  for (std::int64_t i = 0; i < step.rows * block_keys; i += 16) __builtin_prefetch(bounds + i);
+/// What is known of the keys that a block refines.
+struct Candidates {
+  std::array<std::uint8_t, picked_stride> coarse;
+  std::array<std::uint8_t, picked_stride> middle;
+  float* bound;  ///< rows of picked_stride
+};
+
+float threshold_of(const Step& step, std::int64_t block, int r) {
+  return static_cast<float>(
+      std::min(step.row[static_cast<std::size_t>(r)].coarse / step.at(block, r).psi, 0x1p120));
 }
 
-/// The norms of a block's keys, at either mesh.
-void prefetch_norms(const Step& step, std::int64_t block) {
-  prefetch_row(step.index->coarse_block(step.head, block).norms(), block_keys);
+/// Whether a key of the block may exceed its row's threshold.
+bool worth_picking(const Step& step, std::int64_t block) {
+  for (int r = 0; r < step.rows; ++r)
+    if (step.at(block, r).most > threshold_of(step, block, r)) return true;
+  return false;
+}
+
+/// What picking from a block and refining it read, but for the codes.
+void prefetch_block(const Step& step, std::int64_t block) {
+  if (!worth_picking(step, block)) return;
+  const auto coarse = step.index->coarse_block(step.head, block);
+  __builtin_prefetch(coarse.at);
+  prefetch_row(coarse.norms(), block_keys);
   prefetch_row(step.index->middle_block(step.head, block).norms(), block_keys);
+  prefetch_row(step.bounds(block, 0), step.rows * block_keys * 4);
+  prefetch_row(step.integers(block), step.rows * step.layout->d32 * 2);
 }
 
-/// Marks and lists the keys of a block to refine; the others stay coarse and leave their sum behind. Their
+/// Lists the keys of a block to refine; the others stay coarse and leave their sum behind. Their
 /// estimates start at `place` in the arrays of the span; returns where the next block's do.
-int list_block(Step& step, std::int64_t block, int place) {
-  const SieveKernels& kernels = step.call->kernels.sieve;
-  Mask mask{};
-  for (int r = 0; r < step.rows; ++r) {
-    const double threshold = step.row[static_cast<std::size_t>(r)].coarse / step.at(block, r).psi;
-    kernels.mark_above(step.bounds(block, r), block_keys, static_cast<float>(std::min(threshold, 0x1p120)),
-                       mask.data());
-  }
-  std::uint8_t* list = step.list + block * block_keys;
+int list_block(Step& step, std::int64_t block, int place, Candidates& candidates) {
+  std::array<float, sieve_rows> thresholds, rest;
   int count = 0;
-  for_each_bit(mask, [&](int j) { list[count++] = static_cast<std::uint8_t>(j); });
+  if (worth_picking(step, block)) {
+    for (int r = 0; r < step.rows; ++r)
+      thresholds[static_cast<std::size_t>(r)] = threshold_of(step, block, r);
+    count = step.call->kernels.sieve.pick(
+        step.bounds(block, 0), step.rows, thresholds.data(),
+        step.index->coarse_block(step.head, block).norms(),
+        step.index->middle_block(step.head, block).norms(),
+        {step.listed(block), candidates.coarse.data(), candidates.middle.data(), candidates.bound},
+        rest.data());
+    for (int r = 0; r < step.rows; ++r) step.at(block, r).rest = rest[static_cast<std::size_t>(r)];
+  } else {
+    for (int r = 0; r < step.rows; ++r) step.at(block, r).rest = step.at(block, r).sum;
+  }
   step.count[block] = count;
   for (int r = 0; r < step.rows; ++r) {
-    BlockRow& row = step.at(block, r);
-    row.sum = kernels.sum_unmarked(step.bounds(block, r), block_keys, mask.data());
-    row.place = place;
+    step.at(block, r).place = place;
     place += padded(count);
   }
   return place;
@@ -59,7 +81,7 @@ void list_window(Step& step, std::int64_t block) {
     }
   }
   const std::uint8_t* norms = step.index->coarse_block(step.head, block).norms();
-  std::uint8_t* list = step.list + block * block_keys;
+  std::uint8_t* list = step.listed(block);
   int count = 0;
   for (int j = 0; j < block_keys; ++j)
     if (bit_of(mask, j) && norms[j] != pinned_code) list[count++] = static_cast<std::uint8_t>(j);
@@ -69,7 +91,7 @@ void list_window(Step& step, std::int64_t block) {
   step.exact_value[block] = step.exact[block];
   step.coded_value[block] = {};
   for (int r = 0; r < step.rows; ++r) {
-    step.at(block, r).sum =
+    step.at(block, r).rest =
         step.call->kernels.sieve.sum_unmarked(step.bounds(block, r), block_keys, mask.data());
     step.at(block, r).place = static_cast<std::int32_t>((block % span_blocks * step.rows + r) * block_keys);
     std::fill_n(step.estimates(block, r), block_keys, 0.0F);
@@ -78,55 +100,38 @@ void list_window(Step& step, std::int64_t block) {
 }
 
 Listed listed_codes(const Step& step, std::int64_t block) {
-  return {step.index->middle_block(step.head, block).low(), step.list + block * block_keys,
-          step.count[block]};
+  return {step.index->middle_block(step.head, block).low(), step.listed(block), step.count[block]};
 }
 
-/// Adds the estimates to the sums of the span. Fetches the codes of the list `ahead` meanwhile.
-bool refine_block(Step& step, std::int64_t block, const Listed& ahead, float* scratch) {
+/// Adds the estimates to the sums of the span.
+bool refine_block(Step& step, std::int64_t block, const Candidates& candidates, float* scratch) {
   bool sane = true;
   const Layout& layout = *step.layout;
   const SieveKernels& kernels = step.call->kernels.sieve;
   const int count = step.count[block];
   if (count == 0) return sane;
-  float* at = scratch;
-  auto* dot = reinterpret_cast<std::int32_t*>(at);
-  float* coarse_norm = at + step.rows * block_keys;
-  float* middle_norm = coarse_norm + block_keys;
-
+  auto* dot = reinterpret_cast<std::int32_t*>(scratch);  // rows × 128
   const auto coarse = step.index->coarse_block(step.head, block);
-  const auto middle = step.index->middle_block(step.head, block);
-  const std::uint8_t* list = step.list + block * block_keys;
   kernels.dot_listed(listed_codes(step, block), layout.stride, layout.d32, step.integers(block), step.rows,
-                     dot, ahead);
-  for (int i = 0; i < count; ++i) {
-    coarse_norm[i] = coarse.norms()[list[i]];
-    middle_norm[i] = middle.norms()[list[i]];
-  }
-  const int end = padded(count);
-  std::fill(coarse_norm + count, coarse_norm + end, 0.0F);
-  std::fill(middle_norm + count, middle_norm + end, 0.0F);
+                     dot);
   const double root_d = std::sqrt(static_cast<double>(layout.d));
   for (int r = 0; r < step.rows; ++r) {
     const BlockRow& row = step.at(block, r);
-    const float* bounds = step.bounds(block, r);
     float* refined = step.estimates(block, r);
-    for (int i = 0; i < count; ++i) refined[i] = bounds[list[i]];
-    std::fill(refined + count, refined + end, 0.0F);
-    std::fill(dot + r * block_keys + count, dot + r * block_keys + end, 0);
     const double width = static_cast<double>(row.slope) * coarse.head().coarse_most + row.error;
     const double error = row.error + unit_roundoff * (60 * root_d * row.norm + 8 * width + 16);
     // In natural units, where the bound of the uncertainty is a polynomial.
     const double slope8 = 0.6931472 * static_cast<double>(row.slope) / 16 * (1 + 0x1p-22);
     const double shift8 = 0.6931472 * error * (1 + 0x1p-22);
     step.sums(block / span_blocks, r).used += static_cast<double>(kernels.refine(
-        refined, step.deltas(block, r), dot + r * block_keys, coarse_norm, middle_norm, count, -row.slope,
-        row.step / 16, static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error),
-        static_cast<float>(slope8), static_cast<float>(shift8)));
+        candidates.bound + r * picked_stride, refined, step.deltas(block, r), dot + r * block_keys,
+        candidates.coarse.data(), candidates.middle.data(), count, -row.slope, row.step / 16,
+        static_cast<float>(-7.5 / 16 * row.step * row.sum_xi - row.error), static_cast<float>(slope8),
+        static_cast<float>(shift8)));
     if (!(slope8 * coarse.head().middle_most + shift8 < 1)) sane = false;
     if (!step.ladder()) {  // what a dropped key may carry is its upper bound
       float* delta = step.deltas(block, r);
-      for (int i = 0; i < end; ++i) delta[i] = (delta[i] + refined[i]) * (1 + 0x1p-22F);
+      for (int i = 0; i < padded(count); ++i) delta[i] = (delta[i] + refined[i]) * (1 + 0x1p-22F);
     }
   }
   return sane;
@@ -144,18 +149,32 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
   for (int r = 0; r < step.rows; ++r) {
     SpanRow& sums = step.sums(span, r);
     sums.used = sums.spread = sums.product = 0;
+    sums.asked = sums.asked_value = {};
   }
-  int place = list_block(step, first, 0);
-  prefetch_listed(listed_codes(step, first), step.layout->stride, step.layout->d32 / 2);
-  for (std::int64_t block = first; block < end; ++block) {
-    Listed ahead{};
-    if (block + 1 < end) {
-      prefetch_bounds(step, std::min(block + 2, step.blocks - 1));
-      place = list_block(step, block + 1, place);
-      ahead = listed_codes(step, block + 1);
+  // Codes are asked for two blocks before they are used, bounds one block before that: a miss takes as long
+  // as refining a block.
+  constexpr std::int64_t lead = 2;
+  std::array<Candidates, lead + 1> candidates;
+  for (Candidates& some : candidates) {
+    some.bound = scratch;
+    scratch += step.rows * picked_stride;
+  }
+  const auto of = [&](std::int64_t block) -> Candidates& {
+    return candidates[static_cast<std::size_t>((block - first) % (lead + 1))];
+  };
+  int place = 0;
+  for (std::int64_t block = first; block <= std::min(first + lead, end - 1); ++block)
+    prefetch_block(step, block);
+  for (std::int64_t block = first - lead; block < end; ++block) {
+    const std::int64_t next = block + lead;
+    if (next < end) {
+      if (next + 1 < end) prefetch_block(step, next + 1);
+      place = list_block(step, next, place, of(next));
+      prefetch_listed(listed_codes(step, next), step.layout->stride, step.layout->d32 / 2);
     }
-    prefetch_norms(step, std::min(block + 1, step.blocks - 1));
-    if (!refine_block(step, block, ahead, scratch)) step.reads[span].failed = true;
+    if (block < first) continue;
+    if (!refine_block(step, block, of(block), scratch)) step.reads[span].failed = true;
+    ask_refined(step, block);
     step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
   }
   SpanReads& reads = step.reads[span];
@@ -165,8 +184,8 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
     SpanRow& sums = step.sums(span, r);
     for (std::int64_t block = first; block < end; ++block) {
       const BlockRow& row = step.at(block, r);
-      sums.spread += static_cast<double>(row.psi) * row.sum;
-      if (step.ladder()) sums.used += static_cast<double>(row.phi) * row.sum;
+      sums.spread += static_cast<double>(row.psi) * row.rest;
+      if (step.ladder()) sums.used += static_cast<double>(row.phi) * row.rest;
     }
   }
 }

@@ -12,8 +12,8 @@ namespace tamis {
 std::int64_t step_scratch(const Layout& layout, int rows, std::int64_t o_stride) {
   const std::int64_t integers = rows * layout.d32 / 2;
   const std::int64_t pages = block_keys * (layout.d32 + layout.value_d32);  // gathered keys and values
-  return 3 * layout.d32 + integers + pages + (4 * rows + 8) * block_keys + rows * o_stride +
-         9 * layout.value_d32;
+  return 3 * layout.d32 + integers + pages + 4 * rows * block_keys + (6 * rows + 8) * picked_stride +
+         rows * o_stride + (span_blocks + 1) * layout.value_d32;
 }
 
 FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch) {
@@ -40,7 +40,7 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
   const double root_d = std::sqrt(d);
   const double chain = sum_chain(*step.call, layout.d32);
   std::array<ScanRow, sieve_rows> scan;
-  std::array<float, sieve_rows> sums;
+  std::array<float, sieve_rows> sums, most;
   std::array<float, 2 * sieve_rows> powers;
   for (int r = 0; r < step.rows; ++r) {
     const Folded& f = folded.row[static_cast<std::size_t>(r)];
@@ -77,8 +77,8 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     out.rho = step.ladder() ? (powers[static_cast<std::size_t>(2 * r + 1)] - 1.0F) * out.phi : out.phi;
   }
   step.call->kernels.sieve.scan(coarse.high(), layout.d4, coarse.norms(), step.integers(block), layout.d32,
-                                step.rows, scan.data(), step.bounds(block, 0), sums.data(), ahead,
-                                ahead_bytes);
+                                step.rows, scan.data(), step.bounds(block, 0), sums.data(), most.data(),
+                                ahead, ahead_bytes);
   for (int r = 0; r < step.rows; ++r) {
     float* weights = step.bounds(block, r);
     const std::int64_t seen = step.row[static_cast<std::size_t>(r)].seen - block * block_keys;
@@ -94,6 +94,8 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     step.at(block, r).sum = changed
                                 ? step.call->kernels.sieve.sum_unmarked(weights, block_keys, none.data())
                                 : sums[static_cast<std::size_t>(r)];
+    // Of a changed block what was the largest may be gone: then it is above what it should be, and no harm.
+    step.at(block, r).most = most[static_cast<std::size_t>(r)];
     sane = sane && step.at(block, r).sum < 0x1p100F;
   }
   return sane;
@@ -146,6 +148,7 @@ void settle_sample(Step& step) {
         weights[j] *= factor;
       }
       row.sum *= factor;
+      row.most *= factor;
       step.sane = step.sane && row.sum < 0x1p100F;
     }
 }

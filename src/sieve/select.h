@@ -14,10 +14,14 @@ bool dense_is_cheaper(Step& step, const float* warm);
 /// row from one step to the next, NaN at first; it makes the walk shorter and changes nothing else.
 void select_coarse(Step& step, float* warm);
 
-/// Which keys to read exactly and which values to read, first by a sample of blocks … False if what was not
-/// refined exceeds a budget of mass already: refine more, planning with less.
+/// Before refining: the first questions about what refining will find. It asks them as it goes, block by
+/// block, while what it found is in the cache.
+void plan_fine(Step& step);
+void ask_refined(Step& step, std::int64_t block);
+/// Which keys to read exactly and which values to read: the answers so far. False if what was not refined
+/// exceeds a budget of mass already: refine more, planning with less.
 bool select_fine(Step& step);
-/// … then, while there are open questions, by all of them. Asking is per span and may run in parallel.
+/// While there are open questions, further ones. Asking is per span and may run in parallel.
 bool open_fine(const Step& step);
 void ask_fine(Step& step, std::int64_t span);
 void answer_fine(Step& step);

@@ -70,7 +70,7 @@ void ask_coarse(Step& step, std::int64_t span) {
 }
 
 void answer_coarse(Step& step) {
-  const double looked_at = share_looked_at(step);
+  const double looked_at = share_looked_at(step.blocks, step.every);
   if (kind_of(step) != Kind::mass && !step.counting) {
     step.walk.answer([&](int i) {
       return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);

@@ -6,6 +6,12 @@ namespace tamis {
 
 namespace {
 
+/// What refining asks about, in steps of the grid from where the coarse thresholds lead.
+constexpr std::array<int, 4> first_steps{-3, 3, 7, 12};
+
+/// Of values nothing is promised: to save time, a sample of blocks decides.
+std::int64_t value_stride(const Step& step) { return step.options->fewest_bytes ? 1 : walk_stride(step); }
+
 void start_fine(Step& step) {
   const Prices price(step);
   std::int64_t spent = 0;
@@ -13,21 +19,19 @@ void start_fine(Step& step) {
   step.cap -= std::llround(static_cast<double>(spent) * price.middle_key);
   step.walk.start(grid, row_of(step, 0).coarse / std::max(row_of(step, 0).expected, 0x1p-100));
   step.counting = by_keys(step) && !step.ladder();
-  step.every = walk_stride(step);
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     const double used = sum_over_spans(step, r, &SpanRow::used);
     const double spread = sum_over_spans(step, r, &SpanRow::spread);
     double tail = 0;
     for (std::int64_t block = 0; block < step.blocks; ++block)
-      tail += static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
+      tail += static_cast<double>(step.at(block, r).phi) * step.at(block, r).rest;
     // τ ≤ D/Ẑ with the ladder, D/(H + D) without: what the estimates promise, less a little for rounding.
     const double eps = row.budget.eps * 0.998;
     row.limit = eps * used - spread;
     const double value_limit = value_share * row.budget.eps * used;
     row.value_limit = std::max(value_limit - tail, value_limit / 4);
-    row.walk.start(grid, row.coarse * price.exact_key / price.middle_key);
-    row.value_walk.start(grid, row.coarse);
+    if (kind_of(step) != Kind::mass) row.walk.start(grid, row.coarse * price.exact_key / price.middle_key);
   }
 }
 
@@ -46,42 +50,60 @@ bool open_walks(const Step& step) {
 
 bool open_fine(const Step& step) { return open_walks(step); }
 
+void plan_fine(Step& step) {
+  if (kind_of(step) != Kind::mass) return;
+  const Prices price(step);
+  for (int r = 0; r < step.rows; ++r) {
+    StepRow& row = row_of(step, r);
+    row.walk.start(grid, row.coarse * price.exact_key / price.middle_key, first_steps);
+    row.value_walk.start(grid, row.coarse, first_steps);
+  }
+}
+
+void ask_refined(Step& step, std::int64_t block) {
+  const int n = step.count[block];
+  if (kind_of(step) != Kind::mass || n == 0) return;
+  const Prices price(step);
+  const float missing = coded_values(step, price) ? residual_share(step, block) : 0.0F;
+  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
+  for (int r = 0; r < step.rows; ++r) {
+    const StepRow& row = row_of(step, r);
+    SpanRow& sums = step.sums(block / span_blocks, r);
+    if (!row.walk.done())
+      step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
+                                          sums.asked.data());
+    if (step.ladder() && step.picked(block, value_stride(step)) && !row.value_walk.done())
+      step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F, missing, ratio,
+                                         row.value_walk.asked().data(), sums.asked_value.data());
+  }
+}
+
 void ask_fine(Step& step, std::int64_t span) {
   const Prices price(step);
   SpanReads& reads = step.reads[span];
   reads.asked = {};
   for (int r = 0; r < step.rows; ++r) step.sums(span, r).asked = step.sums(span, r).asked_value = {};
-  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     const int n = step.count[block];
     if (n == 0 || !step.looked_at(block)) continue;
-    for (int r = 0; r < step.rows; ++r) {
+    ask_refined(step, block);
+    if (kind_of(step) == Kind::mass) continue;
+    for (int r = 0; r < step.rows && step.counting; ++r) {
       const StepRow& row = row_of(step, r);
-      SpanRow& sums = step.sums(span, r);
-      if (kind_of(step) == Kind::mass) {
-        if (!row.walk.done())
-          step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
-                                              sums.asked.data());
-        if (step.ladder() && !row.value_walk.done())
-          step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F,
-                                             coded_values(step, price) ? residual_share(step, block) : 0.0F,
-                                             ratio, row.value_walk.asked().data(), sums.asked_value.data());
-      } else if (step.counting && !row.walk.done()) {
-        const auto& t = row.walk.asked();
-        for (std::size_t i = 0; i < 4; ++i)
-          sums.asked[i] +=
-              static_cast<float>(keys_above(step, step.deltas(block, r), n, static_cast<double>(t[i])));
-      }
+      const auto& t = row.walk.asked();
+      for (std::size_t i = 0; i < 4 && !row.walk.done(); ++i)
+        step.sums(span, r).asked[i] +=
+            static_cast<float>(keys_above(step, step.deltas(block, r), n, static_cast<double>(t[i])));
     }
-    if (kind_of(step) != Kind::mass && !step.counting)
-      for (std::size_t i = 0; i < 4; ++i)
-        reads.asked[i] +=
-            std::llround(fine_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
+    for (std::size_t i = 0; i < 4 && !step.counting; ++i)
+      reads.asked[i] +=
+          std::llround(fine_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
   }
 }
 
 void answer_fine(Step& step) {
-  const double looked_at = share_looked_at(step);
+  const double looked_at = share_looked_at(step.blocks, step.every);
+  const double values_looked_at = share_looked_at(step.blocks, value_stride(step));
   if (kind_of(step) != Kind::mass && !step.counting) {
     step.walk.answer([&](int i) {
       return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
@@ -98,7 +120,7 @@ void answer_fine(Step& step) {
       if (kind_of(step) == Kind::mass && step.ladder() && !row.value_walk.done())
         row.value_walk.answer([&](int i) {
           return static_cast<double>(asked_sum(step, r, &SpanRow::asked_value, i)) <=
-                 looked_at * row.value_limit;
+                 values_looked_at * row.value_limit;
         });
     }
   }
@@ -106,9 +128,20 @@ void answer_fine(Step& step) {
 
 bool select_fine(Step& step) {
   start_fine(step);
-  if (kind_of(step) == Kind::mass)
+  if (kind_of(step) == Kind::mass) {
     for (int r = 0; r < step.rows; ++r)
       if (row_of(step, r).seen > 0 && !(row_of(step, r).limit > 0)) return false;
+    step.every = 1;
+    answer_fine(step);  // what refining asked
+    // The best threshold takes more passes over what was refined than the reading it saves.
+    if (!step.options->fewest_bytes)
+      for (int r = 0; r < step.rows; ++r) {
+        row_of(step, r).walk.settle();
+        row_of(step, r).value_walk.settle();
+      }
+    return true;
+  }
+  step.every = walk_stride(step);
   while (open_walks(step)) {
     ask_all(step, ask_fine);
     answer_fine(step);

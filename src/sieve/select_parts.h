@@ -9,9 +9,9 @@
 namespace tamis {
 
 /// Values may add as much to the error as this share of what the weights may: see docs/certificates.md.
-inline constexpr double value_share = 0.7;
+inline constexpr double value_share = 1.0;
 /// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
-inline constexpr double planned_share = 1.1;
+inline constexpr double planned_share = 1.0;
 /// Points per octave of the thresholds.
 inline constexpr int grid = 4;
 /// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
@@ -22,8 +22,8 @@ inline constexpr double unrefined_share = 0.15;
 
 /// Walks look at a sample of blocks. A threshold that nothing is promised of is then settled; the one that
 /// keeps a promise goes on from there over all blocks.
-inline double share_looked_at(const Step& step) {
-  return static_cast<double>(step.blocks / step.every) / static_cast<double>(step.blocks);
+inline double share_looked_at(std::int64_t blocks, std::int64_t stride) {
+  return static_cast<double>(blocks / stride) / static_cast<double>(blocks);
 }
 
 /// One block in so many is enough to place a threshold that nothing is promised of.

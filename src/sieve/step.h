@@ -5,7 +5,7 @@
 //   refine   the low plane of marked keys: an estimate and a narrow bound of their weight refine.cpp
 //   gather   exact keys, coded and exact values, partial outputs                          gather.cpp
 //   certify  the output and what it proves                                                certify.cpp
-// Work is cut into spans of 8 blocks, which do not depend on the number of threads; sums over spans are
+// Work is cut into spans of 16 blocks, which do not depend on the number of threads; sums over spans are
 // taken in order.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace tamis {
 
-inline constexpr std::int64_t span_blocks = 8;
+inline constexpr std::int64_t span_blocks = 16;
 inline constexpr double unit_roundoff = 0x1p-24;
 
 using Mask = std::array<std::uint32_t, 4>;  ///< one bit per key of a block, or per listed key
@@ -47,8 +47,10 @@ void for_each_bit(const Mask& mask, Body body) {
 /// What a block's scan leaves for one row. A weight is 2^(logit − reference of the row), logits being in
 /// units of log 2.
 struct BlockRow {
-  float sum;  ///< Σ upper bounds; after refine: of the keys that stay coarse
-  float phi;  ///< an estimate is phi·bound, and the weight lies within psi·bound of it
+  float sum;   ///< Σ upper bounds
+  float most;  ///< the largest of them
+  float rest;  ///< after refine: Σ over the keys that stay coarse
+  float phi;   ///< an estimate is phi·bound, and the weight lies within psi·bound of it
   float psi;
   float rho;    ///< expected uncertainty after refining, as a share of the bound
   float slope;  ///< a bound exceeds its estimate by 2^(slope·code + error)
@@ -126,10 +128,10 @@ struct Step {
   float* q_dense;        ///< the same where the dense kernels want it, rows × q_stride
   std::int16_t* folded;  ///< blocks × rows × d32: the queries in the steps of each block
   float* bound;          ///< blocks × rows × 128
-  float* refined;  ///< spans × up to 8 · rows · 128: of listed keys, close together to stay in cache
+  float* refined;  ///< spans × up to 16 · rows · 128: of listed keys, close together to stay in cache
   float* delta;    ///< uncertainty of `refined`
   BlockRow* block_row;  ///< blocks × rows
-  std::uint8_t* list;   ///< blocks × 128: keys refined
+  std::uint8_t* list;   ///< blocks × picked_stride: keys refined
   std::int32_t* count;  ///< per block
   Mask* exact;          ///< per block, by place in the list: read the exact key
   Mask* coded_value;    ///< … the 4-bit value
@@ -158,6 +160,7 @@ struct Step {
   [[nodiscard]] std::int64_t listed_at(std::int64_t block, int r) const {
     return block / span_blocks * (span_blocks * rows * block_keys) + at(block, r).place;
   }
+  [[nodiscard]] std::uint8_t* listed(std::int64_t block) const { return list + block * picked_stride; }
   [[nodiscard]] SpanRow& sums(std::int64_t span, int r) const { return span_row[span * rows + r]; }
   [[nodiscard]] float* coded_sum(std::int64_t span, int r) const {
     return partial + (span * rows + r) * (layout->value_d32 + o_stride);

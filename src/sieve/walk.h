@@ -36,6 +36,23 @@ class Walk {
     const int stride = std::max(1, fineness / 4);
     ask({from - stride, from, from + stride, grid_.last()});
   }
+  /// Asks first about points so many steps of the grid from the one nearest to `near`.
+  void start(int fineness, double near, const std::array<int, 4>& steps) {
+    grid_ = {fineness};
+    below_ = grid_.first() - 1;
+    above_ = grid_.last() + 1;
+    const int from = grid_.near(near);
+    std::array<int, 4> points;
+    for (std::size_t i = 0; i < 4; ++i)
+      points[i] = std::clamp(from + steps[i], grid_.first(), grid_.last());
+    ask(points);
+  }
+  /// Ends the walk at its last yes; false if there was none.
+  bool settle() {
+    if (below_ < grid_.first()) return false;
+    above_ = below_ + 1;
+    return true;
+  }
   /// After a walk over a sample: asks about all, from the point found on.
   void restart() { start(grid_.fineness, grid_.point(below_)); }
   [[nodiscard]] bool done() const { return above_ - below_ <= 1; }

@@ -115,6 +115,14 @@ inline std::int32_t sum_of(m512i x) {
   for (int i = 0; i < lanes; ++i) sum += x[i];
   return sum;
 }
+/// The lanes whose bit is set, in order, then zeros.
+template <class Vector>
+Vector compress(__mmask16 k, Vector x) {
+  Vector y{};
+  for (int i = 0, n = 0; i < lanes; ++i)
+    if (bit(k, i)) y[n++] = x[i];
+  return y;
+}
 /// Sixteen floats as f16, rounded as `how` says.
 template <int how>
 __m256i halves(m512 x) {
@@ -181,6 +189,8 @@ __m256i halves(m512 x) {
 #define _mm512_reduce_add_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a + b; })
 #define _mm512_reduce_max_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a > b ? a : b; })
 #define _mm512_maskz_mov_ps(k, x) tamis::emulated::blend(k, tamis::emulated::set1(0.0F), x)
+#define _mm512_maskz_compress_ps(k, x) tamis::emulated::compress(k, x)
+#define _mm512_maskz_compress_epi32(k, x) tamis::emulated::compress(k, x)
 #define _mm512_maskz_loadu_ps(k, p) \
   tamis::emulated::each([k_ = (k), p_ = (p)](int i) { return tamis::emulated::bit(k_, i) ? p_[i] : 0.0F; })
 #define _mm256_maskz_loadu_epi16(k, p) tamis::emulated::first_halves(k, p)

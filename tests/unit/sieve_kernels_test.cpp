@@ -1,6 +1,7 @@
 // Kernels that a sparse step runs on codes and weights, against plain loops, on every target.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -66,7 +67,7 @@ TEST(SieveKernels, DotsOfListedKeysAreExact) {
           const auto key = list(random, count);
           std::vector<std::int32_t> dot(static_cast<std::size_t>(rows * keys));
           const Listed listed{codes.data(), key.data(), count};
-          kernels().sieve.dot_listed(listed, stride, d32, xi.data(), rows, dot.data(), listed);
+          kernels().sieve.dot_listed(listed, stride, d32, xi.data(), rows, dot.data());
           for (int r = 0; r < rows; ++r)
             for (int i = 0; i < count; ++i) {
               std::int32_t sum = 0;
@@ -94,9 +95,9 @@ TEST(SieveKernels, ScanBoundsEveryKeyAndSumsThem) {
         for (int r = 0; r < rows; ++r)
           row.push_back({0.01F * static_cast<float>(r), 0x1p-20F / static_cast<float>(d4), -3.0F});
         std::vector<float> weight(static_cast<std::size_t>(rows * keys));
-        std::vector<float> sums(static_cast<std::size_t>(rows));
+        std::vector<float> sums(static_cast<std::size_t>(rows)), most(static_cast<std::size_t>(rows));
         kernels().sieve.scan(high.data(), d4, e.data(), xi.data(), d4, rows, row.data(), weight.data(),
-                             sums.data(), high.data(), 0);
+                             sums.data(), most.data(), high.data(), 0);
         for (int r = 0; r < rows; ++r) {
           double sum = 0;
           for (int j = 0; j < keys; ++j) {
@@ -118,6 +119,8 @@ TEST(SieveKernels, ScanBoundsEveryKeyAndSumsThem) {
             sum += found;
           }
           ASSERT_NEAR(sums[static_cast<std::size_t>(r)], sum, 128 * 0x1p-24 * sum);
+          EXPECT_EQ(most[static_cast<std::size_t>(r)],
+                    *std::max_element(weight.begin() + r * keys, weight.begin() + (r + 1) * keys));
         }
       }
   });
@@ -161,6 +164,105 @@ TEST(SieveKernels, PartSumsFollowTheirMasks) {
   });
 }
 
+TEST(SieveKernels, PickListsTheKeysThatAnyRowMarksAndSumsTheOthers) {
+  for_each_target([](const char* target) {
+    SCOPED_TRACE(target);
+    Random random(6);
+    for (const int rows : {1, 2, 3, 4, 5, 8, 16})
+      for (const double share : {0.0, 0.01, 0.3, 0.9, 1.0}) {
+        std::vector<float> w;
+        for (int r = 0; r < rows; ++r) {
+          const auto row = weights(random, keys);
+          w.insert(w.end(), row.begin(), row.end());
+        }
+        // The smallest of a row's weights that is not marked; infinity for none.
+        std::vector<float> t(static_cast<std::size_t>(rows));
+        for (std::size_t r = 0; r < t.size(); ++r) {
+          std::vector<float> sorted(w.begin() + static_cast<std::ptrdiff_t>(r * keys),
+                                    w.begin() + static_cast<std::ptrdiff_t>((r + 1) * keys));
+          std::ranges::sort(sorted);
+          const auto marked = static_cast<std::size_t>(share / rows * keys);
+          t[r] = share == 1.0 ? -1.0F : sorted[keys - 1 - std::min<std::size_t>(marked, keys - 1)];
+        }
+        std::vector<std::uint8_t> coarse(keys), middle(keys);
+        for (auto& e : coarse) e = static_cast<std::uint8_t>(below(random, 256));
+        for (auto& e : middle) e = static_cast<std::uint8_t>(below(random, 256));
+        std::vector<std::uint8_t> key(picked_stride), picked_coarse(picked_stride),
+            picked_middle(picked_stride);
+        std::vector<float> picked(static_cast<std::size_t>(rows * picked_stride), -1.0F);
+        std::vector<float> rest(static_cast<std::size_t>(rows));
+        const int count = kernels().sieve.pick(
+            w.data(), rows, t.data(), coarse.data(), middle.data(),
+            {key.data(), picked_coarse.data(), picked_middle.data(), picked.data()}, rest.data());
+        std::vector<double> expected(static_cast<std::size_t>(rows), 0.0);
+        int n = 0;
+        for (std::size_t j = 0; j < keys; ++j) {
+          bool marked = false;
+          for (std::size_t r = 0; r < t.size(); ++r) marked = marked || w[r * keys + j] > t[r];
+          for (std::size_t r = 0; r < t.size(); ++r) {
+            if (marked) {
+              EXPECT_EQ(picked[r * picked_stride + static_cast<std::size_t>(n)], w[r * keys + j]);
+            } else {
+              expected[r] += static_cast<double>(w[r * keys + j]);
+            }
+          }
+          if (!marked) continue;
+          EXPECT_EQ(key[static_cast<std::size_t>(n)], j);
+          EXPECT_EQ(picked_coarse[static_cast<std::size_t>(n)], coarse[j]);
+          EXPECT_EQ(picked_middle[static_cast<std::size_t>(n)], middle[j]);
+          ++n;
+        }
+        EXPECT_EQ(count, n);
+        for (std::size_t r = 0; r < t.size(); ++r) {
+          EXPECT_NEAR(rest[r], expected[r], 128 * 0x1p-24 * expected[r]);
+          for (int i = n; i % 16 != 0; ++i)
+            EXPECT_EQ(picked[r * picked_stride + static_cast<std::size_t>(i)], 0.0F);
+        }
+      }
+  });
+}
+
+TEST(SieveKernels, PickMarkedTakesWhatIsMarkedInOrder) {
+  for_each_target([](const char* target) {
+    SCOPED_TRACE(target);
+    Random random(7);
+    for (const int n : counts)
+      for (const int rows : {1, 3, 4, 16}) {
+        const std::int64_t stride = (n + 15) / 16 * 16;
+        std::vector<float> w(static_cast<std::size_t>(rows * stride)), delta(w.size());
+        for (auto& x : w) x = static_cast<float>(below(random, 1000));
+        for (auto& x : delta) x = static_cast<float>(below(random, 1000));
+        auto key = list(random, n);
+        key.resize(static_cast<std::size_t>(picked_stride));
+        Mask mask{};
+        for (int i = 0; i < n; ++i)
+          if (below(random, 3) == 0) mask[static_cast<std::size_t>(i / 32)] |= 1U << (i % 32);
+        std::vector<std::uint8_t> picked_key(picked_stride);
+        std::vector<float> picked_w(static_cast<std::size_t>(rows * picked_stride), -1.0F);
+        auto picked_delta = picked_w;
+        const int count =
+            kernels().sieve.pick_marked(key.data(), n, mask.data(), rows, w.data(), delta.data(), stride,
+                                        picked_key.data(), picked_w.data(), picked_delta.data());
+        int found = 0;
+        for (int i = 0; i < n; ++i) {
+          if (!marked(mask, i)) continue;
+          EXPECT_EQ(picked_key[static_cast<std::size_t>(found)], key[static_cast<std::size_t>(i)]);
+          for (int r = 0; r < rows; ++r) {
+            const auto from = static_cast<std::size_t>(r * stride + i);
+            const auto to = static_cast<std::size_t>(r * picked_stride + found);
+            EXPECT_EQ(picked_w[to], w[from]);
+            EXPECT_EQ(picked_delta[to], delta[from]);
+          }
+          ++found;
+        }
+        EXPECT_EQ(count, found);
+        for (int r = 0; r < rows && count > 0; ++r)
+          for (int i = count; i % 16 != 0; ++i)
+            EXPECT_EQ(picked_w[static_cast<std::size_t>(r * picked_stride + i)], 0.0F);
+      }
+  });
+}
+
 TEST(SieveKernels, CodedSumsKeepWithinTheirBound) {
   for_each_target([](const char* target) {
     SCOPED_TRACE(target);
@@ -193,18 +295,20 @@ TEST(SieveKernels, RefineReturnsTheSumOfItsEstimates) {
     Random random(5);
     for (const int n : counts) {
       const auto before = weights(random, n);
-      auto w = before;
-      std::vector<float> delta(keys);
-      std::vector<float> e4(keys, 0.0F);
-      std::vector<float> e8(keys, 0.0F);
-      std::vector<std::int32_t> dot(keys, 0);
+      std::vector<float> w(keys, 1.0F);
+      std::vector<float> delta(keys, 1.0F);
+      std::vector<std::uint8_t> e4(keys, 7);
+      std::vector<std::uint8_t> e8(keys, 7);
+      std::vector<std::int32_t> dot(keys, 12345);
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-        e4[i] = static_cast<float>(below(random, 255));
-        e8[i] = static_cast<float>(below(random, 255));
+        e4[i] = static_cast<std::uint8_t>(below(random, 255));
+        e8[i] = static_cast<std::uint8_t>(below(random, 255));
         dot[i] = below(random, 1 << 20);
       }
-      const float sum = kernels().sieve.refine(w.data(), delta.data(), dot.data(), e4.data(), e8.data(), n,
-                                               -0.01F, 0x1p-20F, -0.5F, 0.003F, 0.001F);
+      const float sum = kernels().sieve.refine(before.data(), w.data(), delta.data(), dot.data(), e4.data(),
+                                               e8.data(), n, -0.01F, 0x1p-20F, -0.5F, 0.003F, 0.001F);
+      for (int i = n; i % 16 != 0; ++i) EXPECT_EQ(w[static_cast<std::size_t>(i)], 0.0F);
+      for (int i = n; i % 16 != 0; ++i) EXPECT_EQ(delta[static_cast<std::size_t>(i)], 0.0F);
       double total = 0;
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
         const double estimate = before[i] * std::exp2(-0.01 * e4[i] + 0x1p-20 * dot[i] - 0.5);
