@@ -142,7 +142,7 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
   const double chain =
       160 + 2 * span_blocks + 2 * static_cast<double>(step.spans) + static_cast<double>(step.pinned) / 64;
   const double gamma = chain * unit_roundoff / (1 - chain * unit_roundoff);
-  // Codes of a span are added in one chain: up to 8 blocks of 128 keys.
+  // Codes of a span are added in one chain: up to 16 blocks of 128 keys.
   const double code_chain = chain + span_blocks * block_keys;
   const double code_gamma = code_chain * unit_roundoff / (1 - code_chain * unit_roundoff);
   // Weights below 2^-126 of the reference have vanished.

@@ -9,7 +9,7 @@
 namespace tamis {
 
 /// Values may add as much to the error as this share of what the weights may: see docs/certificates.md.
-inline constexpr double value_share = 1.0;
+inline constexpr double value_share = 0.75;
 /// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
 inline constexpr double planned_share = 1.0;
 /// Points per octave of the thresholds.
