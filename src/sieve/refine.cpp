@@ -27,14 +27,15 @@ float threshold_of(const Step& step, std::int64_t block, int r) {
 
 /// Whether a key of the block may exceed its row's threshold.
 bool worth_picking(const Step& step, std::int64_t block) {
-  for (int r = 0; r < step.rows; ++r)
-    if (step.at(block, r).most > threshold_of(step, block, r)) return true;
+  for (int r = 0; r < step.rows; ++r) {
+    const BlockRow& row = step.at(block, r);
+    if (static_cast<double>(row.most) * row.psi > step.row[static_cast<std::size_t>(r)].coarse) return true;
+  }
   return false;
 }
 
 /// What picking from a block and refining it read, but for the codes.
 void prefetch_block(const Step& step, std::int64_t block) {
-  if (!worth_picking(step, block)) return;
   const auto coarse = step.index->coarse_block(step.head, block);
   __builtin_prefetch(coarse.at);
   prefetch_row(coarse.norms(), block_keys);
@@ -47,23 +48,19 @@ void prefetch_block(const Step& step, std::int64_t block) {
 /// estimates start at `place` in the arrays of the span; returns where the next block's do.
 int list_block(Step& step, std::int64_t block, int place, Candidates& candidates) {
   std::array<float, sieve_rows> thresholds, rest;
-  int count = 0;
-  if (worth_picking(step, block)) {
-    for (int r = 0; r < step.rows; ++r)
-      thresholds[static_cast<std::size_t>(r)] = threshold_of(step, block, r);
-    count = step.call->kernels.sieve.pick(
-        step.bounds(block, 0), step.rows, thresholds.data(),
-        step.index->coarse_block(step.head, block).norms(),
-        step.index->middle_block(step.head, block).norms(),
-        {step.listed(block), candidates.coarse.data(), candidates.middle.data(), candidates.bound},
-        rest.data());
-    for (int r = 0; r < step.rows; ++r) step.at(block, r).rest = rest[static_cast<std::size_t>(r)];
-  } else {
-    for (int r = 0; r < step.rows; ++r) step.at(block, r).rest = step.at(block, r).sum;
-  }
+  for (int r = 0; r < step.rows; ++r)
+    thresholds[static_cast<std::size_t>(r)] = threshold_of(step, block, r);
+  const int count = step.call->kernels.sieve.pick(
+      step.bounds(block, 0), step.rows, thresholds.data(),
+      step.index->coarse_block(step.head, block).norms(),
+      step.index->middle_block(step.head, block).norms(),
+      {step.listed(block), candidates.coarse.data(), candidates.middle.data(), candidates.bound},
+      rest.data());
   step.count[block] = count;
   for (int r = 0; r < step.rows; ++r) {
-    step.at(block, r).place = place;
+    BlockRow& row = step.at(block, r);
+    row.rest = rest[static_cast<std::size_t>(r)];
+    row.place = place;
     place += padded(count);
   }
   return place;
@@ -151,31 +148,43 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
     sums.used = sums.spread = sums.product = 0;
     sums.asked = sums.asked_value = {};
   }
+  // The blocks with something to refine; the others stay as they are.
+  std::array<std::int64_t, span_blocks> work;
+  int blocks = 0;
+  for (std::int64_t block = first; block < end; ++block) {
+    step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
+    if (worth_picking(step, block)) {
+      work[static_cast<std::size_t>(blocks++)] = block;
+      continue;
+    }
+    step.count[block] = 0;
+    for (int r = 0; r < step.rows; ++r) {
+      step.at(block, r).rest = step.at(block, r).sum;
+      step.at(block, r).place = 0;
+    }
+  }
   // Codes are asked for two blocks before they are used, bounds one block before that: a miss takes as long
   // as refining a block.
-  constexpr std::int64_t lead = 2;
+  constexpr int lead = 2;
   std::array<Candidates, lead + 1> candidates;
   for (Candidates& some : candidates) {
     some.bound = scratch;
     scratch += step.rows * picked_stride;
   }
-  const auto of = [&](std::int64_t block) -> Candidates& {
-    return candidates[static_cast<std::size_t>((block - first) % (lead + 1))];
-  };
+  const auto of = [&](int i) -> Candidates& { return candidates[static_cast<std::size_t>(i % (lead + 1))]; };
+  const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
   int place = 0;
-  for (std::int64_t block = first; block <= std::min(first + lead, end - 1); ++block)
-    prefetch_block(step, block);
-  for (std::int64_t block = first - lead; block < end; ++block) {
-    const std::int64_t next = block + lead;
-    if (next < end) {
-      if (next + 1 < end) prefetch_block(step, next + 1);
-      place = list_block(step, next, place, of(next));
-      prefetch_listed(listed_codes(step, next), step.layout->stride, step.layout->d32 / 2);
+  for (int i = 0; i < std::min(lead + 1, blocks); ++i) prefetch_block(step, at(i));
+  for (int i = -lead; i < blocks; ++i) {
+    const int next = i + lead;
+    if (next < blocks) {
+      if (next >= lead && next + 1 < blocks) prefetch_block(step, at(next + 1));
+      place = list_block(step, at(next), place, of(next));
+      prefetch_listed(listed_codes(step, at(next)), step.layout->stride, step.layout->d32 / 2);
     }
-    if (block < first) continue;
-    if (!refine_block(step, block, of(block), scratch)) step.reads[span].failed = true;
-    ask_refined(step, block);
-    step.exact[block] = step.coded_value[block] = step.exact_value[block] = {};
+    if (i < 0) continue;
+    if (!refine_block(step, at(i), of(i), scratch)) step.reads[span].failed = true;
+    ask_refined(step, at(i));
   }
   SpanReads& reads = step.reads[span];
   reads.middle_keys = 0;
