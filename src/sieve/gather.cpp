@@ -65,26 +65,12 @@ void for_marked(const Step& step, std::int64_t span, const Mask* masks, Gathered
   flush();
 }
 
-void prefetch_marked(const Step& step, std::int64_t block, const Mask& mask, const void* const* pages,
-                     std::int64_t stride, std::int64_t channels) {
-  const std::int64_t element = size_of(step.call->shape.dtype);
-  for_each_bit(mask, [&](int at) {
-    const std::int64_t token = block * block_keys + step.listed(block)[at];
-    prefetch_row(row_at(pages, stride, token, element), channels * element);
-  });
-}
-
-/// What the span reads here and there is fetched all at once: single reads would wait one after another.
+/// What the sums of the span's blocks read of the index.
 void prefetch_span(const Step& step, std::int64_t span) {
-  const Shape& shape = step.call->shape;
-  const KvPages& kv = step.kv();
-  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
-    prefetch_marked(step, block, step.exact[block], kv.k, kv.k_stride, shape.head_dim);
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     const auto coarse = step.index->coarse_block(step.head, block);
     __builtin_prefetch(coarse.at);
     prefetch_row(coarse.centroid(), step.layout->value_d32 * size_of(DType::bf16));
-    prefetch_marked(step, block, step.exact_value[block], kv.v, kv.v_stride, shape.value_dim);
   }
 }
 
@@ -220,7 +206,11 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
                                      step.coded_sum(span, 0), layout.value_d32 + step.o_stride, centroids,
                                      0);
   if (!layout.values) return;
-  constexpr std::int64_t lead = 2;  // as in refine_span
+  std::array<std::int64_t, span_blocks> work;
+  int blocks = 0;
+  for (std::int64_t block = first; block < end; ++block)
+    if (bits_in(step.coded_value[block]) > 0) work[static_cast<std::size_t>(blocks++)] = block;
+  constexpr int lead = 2;  // as in refine_span
   std::array<CodedKeys, lead + 1> coded;
   float* rows = centroids;  // the centroids have been used
   for (CodedKeys& some : coded) {
@@ -228,17 +218,16 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
     some.delta = rows + step.rows * picked_stride;
     rows += 2 * step.rows * picked_stride;
   }
-  const auto of = [&](std::int64_t block) -> CodedKeys& {
-    return coded[static_cast<std::size_t>((block - first) % (lead + 1))];
-  };
-  for (std::int64_t block = first - lead; block < end; ++block) {
-    const std::int64_t next = block + lead;
-    if (next < end) {
-      list_coded(step, next, of(next));
-      if (of(next).count > 0) prefetch_scales(step, next);
-      prefetch_listed(codes_of(step, next, of(next)), layout.stride, layout.value_d32 / 2);
+  const auto of = [&](int i) -> CodedKeys& { return coded[static_cast<std::size_t>(i % (lead + 1))]; };
+  const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
+  for (int i = -lead; i < blocks; ++i) {
+    const int next = i + lead;
+    if (next < blocks) {
+      list_coded(step, at(next), of(next));
+      prefetch_scales(step, at(next));
+      prefetch_listed(codes_of(step, at(next), of(next)), layout.stride, layout.value_d32 / 2);
     }
-    if (block >= first) add_coded_values(step, span, block, of(block), batch.logits);
+    if (i >= 0) add_coded_values(step, span, at(i), of(i), batch.logits);
   }
 }
 
