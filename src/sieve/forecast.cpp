@@ -14,15 +14,16 @@ struct Costs {
   double scan, middle_key, middle_value, exact_key, exact_value;
 };
 
-/// In time: measured with 4 rows on AVX2 (docs/results/sieve.md). What a block costs beyond its codes does
+/// In time: measured with 4 rows on AVX2 at head sizes 64 and 128. What a key costs besides its codes does
 /// not shrink with the head size. A wrong number costs time, never correctness.
 Costs time_costs(const Step& step) {
-  return {0.24 + 11.5 / static_cast<double>(step.layout->d), 1.0, 0.9, 1.8, 1.8};
+  const double x = 1.0 / static_cast<double>(step.layout->d);
+  return {0.24 + 12 * x, 0.6 + 32 * x, 0.65 + 38 * x, 0.8 + 90 * x, 0.8 + 90 * x};
 }
 
 /// A sample that misses the blocks which matter forecasts too much, never far too little: dense attention
 /// has to look sooner by this factor.
-constexpr double doubt = 1.4;
+constexpr double doubt = 1.5;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
@@ -35,26 +36,78 @@ Costs byte_costs(const Step& step) {
 /// by the sample: if the blocks' sums look log-normal, its mean is larger than theirs.
 double expected_sum(const Step& step, int r) {
   double sum = 0, logs = 0, squares = 0, n = 0;
-  for (std::int64_t block = 0; block < step.blocks; ++block) {
-    if (!step.sampled(block)) continue;
+  for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
     const double s = static_cast<double>(step.at(block, r).phi) * step.at(block, r).sum;
     const double log = std::log(std::max(s, 0x1p-100));
     sum += s;
     logs += log;
     squares += log * log;
     ++n;
-  }
+  });
   const double mean = logs / n;
   const double variance = n > 1 ? std::clamp((squares - n * mean * mean) / (n - 1), 0.0, 12.0) : 0.0;
   return static_cast<double>(step.blocks) * std::max(sum / n, std::exp(mean + variance / 2));
 }
 
+Mask refined_keys_of(const Step& step, std::int64_t block) {
+  Mask refined{};
+  for (int r = 0; r < step.rows; ++r)
+    mark(step, step.bounds(block, r), block_keys, row_of(step, r).coarse / step.at(block, r).psi, refined);
+  return refined;
+}
+
+float value_ratio(const Prices& price) {
+  return static_cast<float>(price.exact_value / price.middle_value);
+}
+
+/// Thresholds of values, from the bounds of the sampled blocks scaled to estimates.
+void walk_values(Step& step, const Prices& price, double share) {
+  for (int r = 0; r < step.rows; ++r) {
+    StepRow& row = row_of(step, r);
+    row.value_walk.start(grid, row.coarse);
+    while (!row.value_walk.done()) {
+      std::array<float, 4> sums{};
+      for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
+        const float phi = step.at(block, r).phi;
+        step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, phi,
+                                           phi * residual_share(step, block), value_ratio(price),
+                                           row.value_walk.asked().data(), sums.data());
+      });
+      row.value_walk.answer([&](int i) {
+        return static_cast<double>(sums[static_cast<std::size_t>(i)]) <=
+               value_share * row.budget.eps * row.expected * share;
+      });
+    }
+  }
+}
+
+/// What a block costs after refining.
+double later_cost(const Step& step, const Prices& price, const Costs& unit, std::int64_t block) {
+  Mask exact{}, coded{}, whole{};
+  for (int r = 0; r < step.rows; ++r) {
+    const StepRow& row = row_of(step, r);
+    const BlockRow& b = step.at(block, r);
+    const float* bounds = step.bounds(block, r);
+    const double value = row.value_walk.last_yes();
+    const double missing = std::max(static_cast<double>(residual_share(step, block)), 1e-6);
+    mark(step, bounds, block_keys, row.coarse * (price.exact_key / price.middle_key) / b.rho, exact);
+    mark(step, bounds, block_keys, value / b.phi, coded);
+    mark(step, bounds, block_keys, value * static_cast<double>(value_ratio(price)) / missing / b.phi,
+         whole);
+  }
+  const Mask refined = refined_keys_of(step, block);
+  for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
+  return unit.middle_value * bits_in(coded) + unit.exact_key * bits_in(exact) +
+         unit.exact_value * bits_in(whole);
+}
+
 }  // namespace
 
-bool dense_is_cheaper(Step& step, const float* warm) {
+bool dense_is_cheaper(Step& step, float* warm) {
   if (kind_of(step) != Kind::mass) return false;
   const Prices price(step);
   step.every = sample_stride(step.blocks);
+  const std::int64_t looked_at = step.blocks / step.every;
   const double share = share_looked_at(step.blocks, step.every);
   for (std::int64_t span = 0; span < step.spans; ++span)
     for (int r = 0; r < step.rows; ++r) step.sums(span, r).expected = 0;
@@ -62,47 +115,22 @@ bool dense_is_cheaper(Step& step, const float* warm) {
   std::array<float, sieve_rows> found;
   std::copy_n(warm, step.rows, found.begin());
   walk_coarse(step, found.data());
-  // Values: a second walk over the same bounds, scaled to estimates.
-  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
-  for (int r = 0; r < step.rows; ++r) {
-    StepRow& row = row_of(step, r);
-    row.value_walk.start(grid, row.coarse);
-    while (!row.value_walk.done()) {
-      std::array<float, 4> sums{};
-      for (std::int64_t block = 0; block < step.blocks; ++block)
-        if (step.sampled(block))
-          step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, step.at(block, r).phi,
-                                             step.at(block, r).phi * residual_share(step, block), ratio,
-                                             row.value_walk.asked().data(), sums.data());
-      row.value_walk.answer([&](int i) {
-        return static_cast<double>(sums[static_cast<std::size_t>(i)]) <=
-               value_share * row.budget.eps * row.expected * share;
-      });
-    }
-  }
-  const Costs unit = step.options->fewest_bytes ? byte_costs(step) : time_costs(step);
+  const bool by_bytes = step.options->fewest_bytes;
+  const Costs unit = by_bytes ? byte_costs(step) : time_costs(step);
+  const double limit = ((by_bytes ? 1 : doubt) - unit.scan) * static_cast<double>(looked_at * block_keys);
+
   double cost = 0;
-  std::int64_t keys = 0;
-  for (std::int64_t block = 0; block < step.blocks; ++block) {
-    if (!step.sampled(block)) continue;
-    Mask refined{}, exact{}, coded{}, whole{};
-    for (int r = 0; r < step.rows; ++r) {
-      const StepRow& row = row_of(step, r);
-      const BlockRow& b = step.at(block, r);
-      const float* bounds = step.bounds(block, r);
-      const double value = row.value_walk.last_yes();
-      mark(step, bounds, block_keys, row.coarse / b.psi, refined);
-      mark(step, bounds, block_keys, row.coarse * (price.exact_key / price.middle_key) / b.rho, exact);
-      mark(step, bounds, block_keys, value / b.phi, coded);
-      mark(step, bounds, block_keys,
-           value * ratio / std::max(static_cast<double>(residual_share(step, block)), 1e-6) / b.phi, whole);
-    }
-    for (std::size_t w = 0; w < 4; ++w) coded[w] &= refined[w];
-    keys += block_keys;
-    cost += unit.middle_key * bits_in(refined) + unit.middle_value * bits_in(coded) +
-            unit.exact_key * bits_in(exact) + unit.exact_value * bits_in(whole);
+  for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
+    cost += unit.middle_key * bits_in(refined_keys_of(step, block));
+  });
+  if (cost <= limit) {
+    walk_values(step, price, share);
+    for_each_picked(0, step.blocks, step.every,
+                    [&](std::int64_t block) { cost += later_cost(step, price, unit, block); });
   }
-  return unit.scan + cost / static_cast<double>(keys) > (step.options->fewest_bytes ? 1 : doubt);
+  if (cost <= limit) return false;
+  std::copy_n(found.begin(), step.rows, warm);  // the scan, which would find better ones, does not run
+  return true;
 }
 
 }  // namespace tamis

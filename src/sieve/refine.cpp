@@ -171,7 +171,9 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
     some.bound = scratch;
     scratch += step.rows * picked_stride;
   }
-  const auto of = [&](int i) -> Candidates& { return candidates[static_cast<std::size_t>(i % (lead + 1))]; };
+  const auto of = [&](int i) -> Candidates& {
+    return candidates[static_cast<std::size_t>(i % (lead + 1))];
+  };
   const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
   int place = 0;
   for (int i = 0; i < std::min(lead + 1, blocks); ++i) prefetch_block(step, at(i));

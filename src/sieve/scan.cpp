@@ -112,8 +112,7 @@ void sample(Step& step, float* scratch) {
   std::array<double, sieve_rows> top;
   top.fill(-std::numeric_limits<double>::infinity());
   step.sane = true;
-  for (std::int64_t block = 0; block < step.blocks; ++block) {
-    if (!step.sampled(block)) continue;
+  for_each_picked(0, step.blocks, sample_stride(step.blocks), [&](std::int64_t block) {
     // Relative to the logit of the block's centre, from where no logit of a sane head is 126 octaves away.
     const FoldedBlock folded = fold_block(step, block, scratch);
     for (int r = 0; r < step.rows; ++r)
@@ -128,14 +127,14 @@ void sample(Step& step, float* scratch) {
         top[static_cast<std::size_t>(r)] =
             std::max(top[static_cast<std::size_t>(r)], reference + std::log2(static_cast<double>(most)));
     }
-  }
+  });
   for (int r = 0; r < step.rows; ++r)
     step.row[static_cast<std::size_t>(r)].reference = top[static_cast<std::size_t>(r)];
 }
 
 void settle_sample(Step& step) {
-  for (std::int64_t block = 0; block < step.blocks; ++block)
-    for (int r = 0; step.sampled(block) && r < step.rows; ++r) {
+  for_each_picked(0, step.blocks, sample_stride(step.blocks), [&](std::int64_t block) {
+    for (int r = 0; r < step.rows; ++r) {
       BlockRow& row = step.at(block, r);
       const double octaves =
           static_cast<double>(row.spread) - step.row[static_cast<std::size_t>(r)].reference;
@@ -151,6 +150,7 @@ void settle_sample(Step& step) {
       row.most *= factor;
       step.sane = step.sane && row.sum < 0x1p100F;
     }
+  });
 }
 
 void scan_span(Step& step, std::int64_t span, float* scratch) {

@@ -8,7 +8,8 @@
 namespace tamis {
 
 /// Whether the sampled blocks forecast that dense attention meets a budget of mass sooner. Before the scan.
-bool dense_is_cheaper(Step& step, const float* warm);
+/// `warm` as below.
+bool dense_is_cheaper(Step& step, float* warm);
 
 /// Which keys to refine: sets every row's `coarse`. Looks at a sample of blocks. `warm` holds a number per
 /// row from one step to the next, NaN at first; it makes the walk shorter and changes nothing else.

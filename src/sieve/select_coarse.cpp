@@ -40,8 +40,7 @@ void ask_coarse(Step& step, std::int64_t span) {
   SpanReads& reads = step.reads[span];
   reads.asked = {};
   for (int r = 0; r < step.rows; ++r) step.sums(span, r).asked = {};
-  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
-    if (!step.looked_at(block)) continue;
+  for_each_picked(span * span_blocks, step.span_end(span), step.every, [&](std::int64_t block) {
     if (kind_of(step) == Kind::mass) {
       for (int r = 0; r < step.rows; ++r) {
         if (row_of(step, r).walk.done()) continue;
@@ -66,7 +65,7 @@ void ask_coarse(Step& step, std::int64_t span) {
         reads.asked[i] +=
             std::llround(coarse_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
     }
-  }
+  });
 }
 
 void answer_coarse(Step& step) {

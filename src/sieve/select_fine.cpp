@@ -83,11 +83,11 @@ void ask_fine(Step& step, std::int64_t span) {
   SpanReads& reads = step.reads[span];
   reads.asked = {};
   for (int r = 0; r < step.rows; ++r) step.sums(span, r).asked = step.sums(span, r).asked_value = {};
-  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
+  for_each_picked(span * span_blocks, step.span_end(span), step.every, [&](std::int64_t block) {
     const int n = step.count[block];
-    if (n == 0 || !step.looked_at(block)) continue;
+    if (n == 0) return;
     ask_refined(step, block);
-    if (kind_of(step) == Kind::mass) continue;
+    if (kind_of(step) == Kind::mass) return;
     for (int r = 0; r < step.rows && step.counting; ++r) {
       const StepRow& row = row_of(step, r);
       const auto& t = row.walk.asked();
@@ -98,7 +98,7 @@ void ask_fine(Step& step, std::int64_t span) {
     for (std::size_t i = 0; i < 4 && !step.counting; ++i)
       reads.asked[i] +=
           std::llround(fine_bytes(step, price, block, static_cast<double>(step.walk.asked()[i])));
-  }
+  });
 }
 
 void answer_fine(Step& step) {

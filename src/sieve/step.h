@@ -99,6 +99,12 @@ struct StepRow {
 
 std::int64_t sample_stride(std::int64_t blocks);
 
+/// Calls body(block) for the blocks of first … end − 1 that a stride picks: the last of every `stride`.
+template <class Body>
+void for_each_picked(std::int64_t first, std::int64_t end, std::int64_t stride, Body body) {
+  for (std::int64_t block = first + stride - 1 - first % stride; block < end; block += stride) body(block);
+}
+
 struct Step {
   const DenseCall* call;
   const Index::Impl* index;
@@ -145,8 +151,6 @@ struct Step {
   }
   /// Whether the block was scanned by `sample`.
   [[nodiscard]] bool sampled(std::int64_t block) const { return picked(block, sample_stride(blocks)); }
-  /// Whether the walk that is under way looks at the block.
-  [[nodiscard]] bool looked_at(std::int64_t block) const { return picked(block, every); }
   static bool picked(std::int64_t block, std::int64_t stride) { return block % stride == stride - 1; }
   [[nodiscard]] BlockRow& at(std::int64_t block, int r) const { return block_row[block * rows + r]; }
   [[nodiscard]] std::int16_t* integers(std::int64_t block) const {
