@@ -37,7 +37,8 @@ struct Coverage {
 struct Conformal {
   double alpha =
       0;  ///< the rank-th smallest score of the calibration rows; infinite if rank > rows: read everything
-  double C = 0;  ///< 0 for a fixed number of keys and for a window
+  double C = 0;         ///< 0 for a fixed number of keys and for a window
+  bool window = false;  ///< the last alpha keys and the sinks, rather than the heaviest
   std::int64_t sinks = 0;
   std::int64_t rows = 0;  ///< calibration rows, m
   std::int64_t rank = 0;  ///< ⌈(1 − delta)(m + 1)⌉

@@ -22,7 +22,7 @@ struct WeightNorm {
 };
 
 /// One per query head. Takes hidden·d² operations per head and d² per offset, O(d²) memory per thread
-/// beside the weights converted to f64 head by head; never forms a hidden × hidden matrix. threads ≥ 1;
+/// beside the weights in f64; never forms a hidden × hidden matrix. threads ≥ 1;
 /// results do not depend on it. Throws `input` if weights are NaN or infinite, `usage` if shapes do not
 /// belong together or offsets < 1.
 [[nodiscard]] TAMIS_API std::vector<WeightNorm> weight_norms(const LayerWeights& weights,
