@@ -94,27 +94,21 @@ Top top_of(const Path& path, double n) {
   return top;
 }
 
-/// Weights relative to that of the largest logit.
-struct Remainder {
-  double mean = 0;
-  double sum = 0;
-};
-
 /// Sum of e^{sigma·(x − x[0])} over the logits that are not drawn: normals cut off at x[count − 1]. A sum
 /// of positive numbers, hence taken as log-normal with the exact mean and variance.
-Remainder remainder_of(const Top& top, double normal, double sigma) {
-  if (!(top.below > 0)) return {};
+double remainder_of(const Top& top, double normal, double sigma) {
+  if (!(top.below > 0)) return 0;
   const double bound = top.x[top.count - 1];
-  const auto moment = [&](double s) {  // E e^{s·(x − x[0])}
-    return std::exp(s * (0.5 * s - top.x[0]) + log_normal_tail(s - bound)) / top.probability;
+  const auto log_moment = [&](double s) {  // log E e^{s·(x − x[0])}
+    return s * (0.5 * s - top.x[0]) + log_normal_tail(s - bound) - std::log(top.probability);
   };
-  Remainder rest;
-  rest.mean = top.below * moment(sigma);
-  if (!(rest.mean > 0)) return {};
-  const double variance = std::max(0.0, top.below * moment(2 * sigma) - rest.mean * rest.mean / top.below);
-  const double spread = std::sqrt(std::log1p(variance / (rest.mean * rest.mean)));
-  rest.sum = rest.mean * std::exp(spread * (normal - 0.5 * spread));
-  return rest;
+  const double log_mean = std::log(top.below) + log_moment(sigma);
+  // Relative variance of the sum, whose logarithm is all that is left of it where it is too large for a
+  // double.
+  const double log_square = std::log(top.below) + log_moment(2 * sigma) - 2 * log_mean;
+  const double variance =
+      log_square > 40 ? log_square : std::log1p(std::max(0.0, std::exp(log_square) - 1 / top.below));
+  return std::exp(log_mean + std::sqrt(variance) * normal - 0.5 * variance);
 }
 
 /// k_eps of one path. Below the drawn logits it is where the mean of the tail reaches eps, rounded up.
@@ -122,18 +116,17 @@ double support_of(const Top& top, double normal, double sigma, double eps) {
   std::array<double, drawn> weight{};
   double kept = 0;
   for (std::size_t i = 0; i < top.count; ++i) kept += weight[i] = std::exp(sigma * (top.x[i] - top.x[0]));
-  const Remainder rest = remainder_of(top, normal, sigma);
-  const double allowed = eps * (kept + rest.sum);
-  if (rest.sum <=
-      allowed) {  // every key below is dropped, and so are the lightest drawn ones that still fit
+  const double rest = remainder_of(top, normal, sigma);
+  const double allowed = eps * (kept + rest);
+  if (rest <= allowed) {  // every key below is dropped, and so are the lightest drawn ones that still fit
     std::size_t k = top.count;
-    double tail = rest.sum;
+    double tail = rest;
     while (k > 1 && tail + weight[k - 1] <= allowed * (1 + 1e-12)) tail += weight[--k];
     return static_cast<double>(k);
   }
   // The tail under t is the share Φ(t − sigma)/Φ(bound − sigma) of the rest.
   const double bound = top.x[top.count - 1];
-  const double t = sigma - normal_tail_quantile(allowed / rest.sum * normal_tail(sigma - bound));
+  const double t = sigma - normal_tail_quantile(allowed / rest * normal_tail(sigma - bound));
   const double k = static_cast<double>(top.count) + top.below * (1 - normal_tail(-t) / top.probability);
   return std::min(static_cast<double>(top.count) + top.below, std::ceil(k - 1e-9 * top.below));
 }

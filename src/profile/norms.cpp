@@ -71,7 +71,7 @@ double norm_at(const std::vector<double>& form, const std::vector<double>& u) {
     for (std::size_t n = 0; n < u.size(); ++n) row += form[m * u.size() + n] * u[n];
     sum += u[m] * row;
   }
-  return std::sqrt(std::max(0.0, sum));
+  return sum < 0 ? 0 : std::sqrt(sum);  // NaN stays
 }
 
 /// Key j at offset i − j is turned back by that offset relative to the query.
