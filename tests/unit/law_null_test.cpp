@@ -98,7 +98,7 @@ TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
 }
 
 TEST(GaussianNull, LooksLikeAPowerLawLongBeforeItIsLinear) {
-  // sigma = 4, eps = .05: k/n still falls sixfold … towards the limit .0093 between n = 256 and 65,536.
+  // sigma = 4, eps = .05: k/n falls from six times the limit .0093 to 1.5 times between n = 256 and 65,536.
   const GaussianNull null(0.05);
   const GaussianSupport small = null.at(256, 4);
   const GaussianSupport large = null.at(65536, 4);
