@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/doubles_x86.h"
 #include "kernels/kernels.h"
 #include "kernels/pack_x86.h"
 
@@ -100,6 +101,13 @@ inline V clear_lanes(V x, std::uint32_t mask) {
   const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   const __m256i set = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit);
   return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, _mm256_setzero_si256())));
+}
+
+using D = Doubles<2>;
+inline D set1_doubles(double x) { return {{_mm256_set1_pd(x), _mm256_set1_pd(x)}}; }
+inline D zero_doubles() { return set1_doubles(0); }
+inline D to_doubles(V x) {
+  return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x)), _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))}};
 }
 
 // Integers: eight 32-bit lanes or sixteen 16-bit lanes.
