@@ -6,6 +6,7 @@
 #include "kernels/doubles_x86.h"
 #include "kernels/kernels.h"
 #include "kernels/pack_x86.h"
+#include "kernels/transpose_x86.h"
 
 namespace tamis {
 namespace {

@@ -30,6 +30,8 @@ struct RowKernels {
   /// which never falls where s does not rise.
   RowSums (*weigh)(const float* s, std::int64_t n, float top, double centre, float per_unit, float last,
                    float* w, std::int16_t* bucket);
+  /// Σ w, in f64.
+  double (*sum)(const float* w, std::int64_t n);
   /// sums[i] = Σ of w[32·i … 32·i + 31] below n, in f64, i < ⌈n/32⌉.
   void (*sums_of_32)(const float* w, std::int64_t n, double* sums);
   /// w[j] = 2^(s[j] − top) in f64, relative error below 2^-50; 2^-1000 where it would be less.

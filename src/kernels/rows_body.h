@@ -5,8 +5,11 @@ namespace tamis {
 namespace {
 
 void untile(const float* s, int keys, float* rows, std::int64_t stride) {
-  for (int i = 0; i < T; ++i)
-    for (int j = 0; j < keys; ++j) rows[i * stride + j] = s[j * T + i];
+  int j = 0;
+  for (; j + transposed <= keys; j += transposed)
+    for (int i = 0; i < T; i += transposed) transpose(s + j * T + i, T, rows + i * stride + j, stride);
+  for (; j < keys; ++j)
+    for (int i = 0; i < T; ++i) rows[i * stride + j] = s[j * T + i];
 }
 
 RowExtent extent(const float* s, std::int64_t n) {
@@ -67,6 +70,15 @@ RowSums weigh_row(const float* s, std::int64_t n, float top, double centre, floa
   return {reduce_add(weighted), reduce_add(squares)};
 }
 
+double sum_row(const float* w, std::int64_t n) {
+  D sum = zero_doubles();
+  std::int64_t j = 0;
+  for (; j + W <= n; j += W) sum = add(sum, to_doubles(load(w + j)));
+  double all = reduce_add(sum);
+  for (; j < n; ++j) all += w[j];
+  return all;
+}
+
 void sums_of_32(const float* w, std::int64_t n, double* sums) {
   std::int64_t first = 0;
   for (; first + 32 <= n; first += 32) {
@@ -116,7 +128,9 @@ void weigh_f64(const float* s, std::int64_t n, float top, double* w) {
   }
 }
 
-constexpr RowKernels make_row_table() { return {untile, extent, weigh_row, sums_of_32, weigh_f64}; }
+constexpr RowKernels make_row_table() {
+  return {untile, extent, weigh_row, sum_row, sums_of_32, weigh_f64};
+}
 
 }  // namespace
 }  // namespace tamis

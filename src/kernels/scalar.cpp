@@ -62,6 +62,9 @@ inline V floor_down(V x) { return __builtin_floorf(x); }
 inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
 inline V clear_lanes(V x, std::uint32_t mask) { return (mask & 1U) != 0 ? 0.0F : x; }
 
+constexpr int transposed = 1;
+inline void transpose(const float* from, std::int64_t, float* to, std::int64_t) { *to = *from; }
+
 using D = double;
 inline D set1_doubles(double x) { return x; }
 inline D zero_doubles() { return 0; }

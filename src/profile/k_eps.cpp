@@ -46,7 +46,8 @@ Range from_f32(std::int64_t n, Order& order, double eps) {
   // What is far below errs like the lightest weight that exp2 does not flush to 0; f64 sums err by less
   // than n·2^-52 of the total.
   const auto absolute = [&](double depth) {
-    return keys * (std::exp2(-depth - far_below) * weight_error(126) + 0x1p-125 + 0x1p-52 * total);
+    return keys * (std::ldexp(1.0, -static_cast<int>(depth + far_below)) * weight_error(126) + 0x1p-125 +
+                   0x1p-52 * total);
   };
   // Surely too little is kept below this, whatever the bucket: start there.
   const double e = eps * (1 + eps_slack);
@@ -64,7 +65,7 @@ Range from_f32(std::int64_t n, Order& order, double eps) {
   }
 
   Range range{0, n, true};
-  double kept = order.mass(k);
+  double kept = order.mass(k, bucket);
   for (; k < n; ++bucket) {
     if (order.is_capped(bucket)) return {range.low, n, false};
     order.sort(bucket);

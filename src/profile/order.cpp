@@ -10,7 +10,7 @@ namespace tamis {
 namespace {
 
 constexpr std::int64_t block_keys = 32;      // as the kernel sums_of_32
-constexpr std::int64_t keys_per_bucket = 4;  // on average, as long as most_buckets allows
+constexpr std::int64_t keys_per_bucket = 8;  // on average, as long as most_buckets allows
 constexpr std::int64_t radix_from = 2048;    // below, std::sort is as fast
 
 /// Sorts floats ≥ 0 in descending order: three passes of 11 bits, since rows may be all but equal and one
@@ -117,9 +117,7 @@ void Order::sort(int bucket) {
   }
 }
 
-double Order::mass(std::int64_t k) {
-  if (k >= n_) return total_;
-  const int bucket = bucket_at(k - 1);
+double Order::mass(std::int64_t k, int bucket) {
   if (start_[bucket + 1] != k && !is_capped(bucket)) sort(bucket);
   return mass_in_order(k);
 }

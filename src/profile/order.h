@@ -26,9 +26,9 @@ class Order {
 
   /// Σ of all weights.
   [[nodiscard]] double total() const { return total_; }
-  /// Σ of the k heaviest; sorts the bucket in which the k-th lies, unless that is the capped one, where
-  /// whatever comes first counts: its weights are below 2^-48.
-  double mass(std::int64_t k);
+  /// Σ of the k heaviest, the k-th of which lies in `bucket`, which is sorted, unless it is the capped one:
+  /// there whatever comes first counts, its weights being below 2^-48.
+  double mass(std::int64_t k, int bucket);
   /// The bucket that holds the key at place `position`, 0 … n − 1.
   [[nodiscard]] int bucket_at(std::int64_t position) const;
   /// Is it the one whose keys lie below depth_limit?

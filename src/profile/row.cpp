@@ -16,17 +16,14 @@ namespace {
 
 constexpr std::int64_t row_padding = 32;
 
-double plain_sum(const float* w, std::int64_t first, std::int64_t last) {
-  double sum = 0;
-  for (std::int64_t j = first; j < last; ++j) sum += w[j];
-  return sum;
-}
-
 /// Mass of the first `sinks` and of the last w keys, from weights in the order of keys.
-void measure_places(const float* w, std::int64_t n, const RowOptions& options, const RowResult& result) {
-  result.sink = plain_sum(w, 0, std::min(n, options.sinks));
-  for (std::size_t i = 0; i < options.windows.size(); ++i)
-    result.window[i] = plain_sum(w, std::max<std::int64_t>(0, n - options.windows[i]), n);
+void measure_places(const Kernels& kernels, const float* w, std::int64_t n, const RowOptions& options,
+                    const RowResult& result) {
+  result.sink = kernels.rows.sum(w, std::min(n, options.sinks));
+  for (std::size_t i = 0; i < options.windows.size(); ++i) {
+    const std::int64_t keys = std::min(n, options.windows[i]);
+    result.window[i] = kernels.rows.sum(w + n - keys, keys);
+  }
 }
 
 }  // namespace
@@ -68,7 +65,7 @@ bool measure_row(const Kernels& kernels, const float* s, std::int64_t n, const R
   const RowSums sums =
       kernels.rows.weigh(s, n, extent.top, mean - extent.top, buckets.per_unit,
                          static_cast<float>(buckets.count - 1), scratch.weights, scratch.bucket);
-  measure_places(scratch.weights, n, options, result);
+  measure_places(kernels, scratch.weights, n, options, result);
   Order order(kernels, buckets, n, scratch);
 
   const double total = order.total();
@@ -80,8 +77,15 @@ bool measure_row(const Kernels& kernels, const float* s, std::int64_t n, const R
   for (double& mass : result.window) mass = std::min(1.0, mass / total);
   result.mean = mean * std::numbers::ln2;
   result.sigma = std::sqrt(sums.squares / static_cast<double>(n)) * std::numbers::ln2;
-  for (std::size_t g = 0; g < grid.size(); ++g)
-    result.curve[g] = grid[g] >= n ? 1.0 : std::min(1.0, order.mass(grid[g]) / total);
+  int bucket = 0;
+  for (std::size_t g = 0; g < grid.size(); ++g) {
+    if (grid[g] >= n) {
+      result.curve[g] = 1;
+      continue;
+    }
+    while (order.start(bucket + 1) < grid[g]) ++bucket;
+    result.curve[g] = std::min(1.0, order.mass(grid[g], bucket) / total);
+  }
   const KEpsRow row{kernels, s, n, extent.top, scratch};
   for (std::size_t e = 0; e < options.eps.size(); ++e) result.k_eps[e] = k_eps(row, order, options.eps[e]);
   return true;

@@ -18,7 +18,8 @@ namespace {
 
 /// Logits that tiles of one item may take together: more would leave the cache before they are measured.
 constexpr std::int64_t item_floats = std::int64_t{1} << 19;
-constexpr std::int64_t most_tiles = 8;
+constexpr std::int64_t fewest_tiles = 2;  // widening a page for one tile alone takes a tenth of the time
+constexpr std::int64_t most_tiles = 4;
 /// Places in a row are 32-bit.
 constexpr std::int64_t most_keys = std::int64_t{1} << 30;
 
@@ -44,7 +45,7 @@ Plan plan_for(const DenseCall& call, std::int64_t longest) {
   plan.tile = call.kernels.tile;
   // Rows a power of two apart would fight for the same lines of the cache.
   plan.stride = round_up(longest, 32) + 32;
-  plan.tiles = std::clamp<std::int64_t>(item_floats / (plan.tile * plan.stride), 1, most_tiles);
+  plan.tiles = std::clamp(item_floats / (plan.tile * plan.stride), fewest_tiles, most_tiles);
   plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
   plan.query_floats = round_up(plan.tile * call.shape.head_dim, 16);
   plan.page_floats = round_up(page_keys * call.shape.head_dim, 16);
