@@ -14,6 +14,9 @@ namespace tamis {
 enum class Purpose : std::uint16_t {
   test = 0,
   bench = 1,
+  gaussian_null = 2,
+  bootstrap = 3,
+  split = 4,
 };
 
 /// The block cipher itself: ten rounds of Philox4x32.

@@ -1,0 +1,271 @@
+// Laws: planted ones are found again, intervals cover, rows that cannot carry a law say so.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <tamis/error.h>
+#include <tamis/law.h>
+
+#include "core/random.h"
+#include "support/planted.h"
+
+namespace tamis {
+namespace {
+
+using testing::plant;
+using testing::plant_gaussian;
+using testing::PlantedHead;
+using testing::Planting;
+
+const GaussianNull& null_at_1_percent() {
+  static const GaussianNull null(0.01);
+  return null;
+}
+
+LawFit fit(const PlantedHead& head, LawOptions options = {}) {
+  return fit_law(head.rows(), null_at_1_percent(), options);
+}
+
+/// Fewest resamples: enough where the interval is not looked at.
+LawOptions quick(std::uint64_t seed) {
+  LawOptions options;
+  options.resamples = 99;
+  options.seed = seed;
+  return options;
+}
+
+TEST(Law, PlantedLawsAreFoundAgain) {
+  // 256 rows over n = 1k … 8k, log-normal noise .75. Exponents at least .2 from every rival: 0, log n's
+  // 1/log n = .125 and 1.
+  constexpr int heads = 250;
+  int power = 0;
+  int linear = 0;
+  for (int h = 0; h < heads; ++h) {
+    Planting planting;
+    planting.seed = static_cast<std::uint64_t>(h);
+    const double C = 0.325 + (0.8 - 0.325) * (h + 0.5) / heads;
+    power += fit(plant(Law::power, C, 200, planting), quick(planting.seed)).law == Law::power ? 1 : 0;
+    linear += fit(plant(Law::linear, 1, 400, planting), quick(planting.seed)).law == Law::linear ? 1 : 0;
+  }
+  EXPECT_GE(power, 0.9 * heads);
+  EXPECT_GE(linear, 0.9 * heads);
+}
+
+TEST(Law, GaussianLogitsAreTakenForTheNullAndNotForAPowerLaw) {
+  // At sigma = 4 the null grows as n^.7: far from linear, and a power law without the null.
+  constexpr int heads = 12;
+  int null = 0;
+  int power_without = 0;
+  for (int h = 0; h < heads; ++h) {
+    Planting planting;
+    planting.seed = static_cast<std::uint64_t>(h);
+    planting.rows = 128;
+    planting.n_low = 128;
+    planting.n_high = 4096;
+    PlantedHead head = plant_gaussian(4, 0.01, planting);
+    null += fit(head, quick(planting.seed)).law == Law::gaussian ? 1 : 0;
+    head.sigma.clear();
+    power_without += fit(head, quick(planting.seed)).best == Law::power ? 1 : 0;
+  }
+  EXPECT_GE(null, 9);
+  EXPECT_GE(power_without, 9);
+}
+
+TEST(Law, IntervalForTheExponentCoversItIndependentOrNot) {
+  constexpr int heads = 300;
+  for (const double correlation : {0.0, 0.6}) {
+    int covered = 0;
+    for (int h = 0; h < heads; ++h) {
+      Planting planting;
+      planting.seed = static_cast<std::uint64_t>(h);
+      planting.correlation = correlation;
+      LawOptions options;
+      options.confidence = 0.9;
+      options.resamples = 199;
+      const LawFit f = fit(plant(Law::power, 0.5, 200, planting), options);
+      covered += f.C_low <= 0.5 && 0.5 <= f.C_high ? 1 : 0;
+    }
+    // Five standard errors of a share of .9; the campaign measures it closely.
+    EXPECT_NEAR(covered, 0.9 * heads, 5 * std::sqrt(0.09 * heads)) << correlation;
+  }
+}
+
+TEST(Law, ALawWithoutNoiseIsFoundWithItsNumbers) {
+  Planting planting;
+  planting.noise = 0;
+  const LawFit power = fit(plant(Law::power, 0.6, 500, planting));
+  EXPECT_EQ(power.law, Law::power);
+  EXPECT_NEAR(power.C, 0.6, 0.005);  // k is rounded to integers: 1/(2·k) each
+  EXPECT_LT(power.C_low, power.C + 1e-12);
+  EXPECT_GT(power.C_high, power.C - 1e-12);
+  EXPECT_NEAR(predicted_support(power, null_at_1_percent(), 3000), 500, 1);
+  const LawFit log = fit(plant(Law::logarithmic, 0, 500, planting));
+  EXPECT_EQ(log.law, Law::logarithmic);
+  EXPECT_NEAR(predicted_support(log, null_at_1_percent(), 3000), 500, 1);
+  const LawFit constant = fit(plant(Law::constant, 0, 7, planting));
+  EXPECT_EQ(constant.law, Law::constant);
+  EXPECT_NEAR(constant.alpha, 7, 1e-9);
+  EXPECT_NEAR(constant.C, 0, 1e-12);
+  const LawFit linear = fit(plant(Law::linear, 1, 3000, planting));
+  EXPECT_EQ(linear.law, Law::linear);  // k = n: every key is needed
+  EXPECT_NEAR(linear.alpha, 1, 1e-12);
+  EXPECT_EQ(predicted_support(linear, null_at_1_percent(), 77), 77);
+}
+
+TEST(Law, OrderOfRowsAndRepetitionDoNotMatter) {
+  Planting planting;
+  planting.sigma = 3;
+  const PlantedHead head = plant(Law::power, 0.5, 200, planting);
+  PlantedHead shuffled = head;
+  const Stream stream(1, Purpose::test, 99);
+  for (std::size_t i = head.n.size(); i-- > 1;) {
+    const auto j = stream.below(i + 1, static_cast<std::uint32_t>(i));
+    std::swap(shuffled.n[i], shuffled.n[j]);
+    std::swap(shuffled.k_eps[i], shuffled.k_eps[j]);
+  }
+  // Rows of equal n would keep the order in which they came: give every row an n of its own.
+  PlantedHead distinct = head;
+  for (std::size_t i = 0; i < distinct.n.size(); ++i) distinct.n[i] = 1024 + 28 * static_cast<double>(i);
+  PlantedHead reversed = distinct;
+  std::reverse(reversed.n.begin(), reversed.n.end());
+  std::reverse(reversed.k_eps.begin(), reversed.k_eps.end());
+  const LawFit a = fit(distinct);
+  const LawFit b = fit(reversed);
+  const LawFit c = fit(distinct);
+  EXPECT_EQ(a.C_low, b.C_low);
+  EXPECT_EQ(a.C_high, b.C_high);
+  EXPECT_EQ(a.C_high, c.C_high);
+  EXPECT_EQ(a.scores[0].probability, b.scores[0].probability);
+  EXPECT_EQ(fit(shuffled).law, fit(head).law);
+  LawOptions other;
+  other.seed = 2;
+  EXPECT_NE(fit(distinct, other).C_low, a.C_low);
+}
+
+TEST(Law, ProbabilitiesSumToOneAndTheFirstIsTheBest) {
+  Planting planting;
+  planting.sigma = 3;
+  const LawFit f = fit(plant(Law::power, 0.4, 200, planting));
+  ASSERT_EQ(f.scores.size(), 5U);
+  double sum = 0;
+  for (std::size_t i = 0; i < f.scores.size(); ++i) {
+    sum += f.scores[i].probability;
+    EXPECT_LE(f.scores[i].probability, i == 0 ? 1 : f.scores[i - 1].probability);
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(f.scores[0].law, f.best);
+  EXPECT_EQ(f.sigma, 3);
+  EXPECT_EQ(f.scores[0].alpha, f.alpha);
+}
+
+TEST(Law, AHumpFollowsNoLaw) {
+  Planting planting;
+  planting.noise = 0.3;
+  PlantedHead head = plant(Law::constant, 0, 300, planting);
+  for (std::size_t i = 0; i < head.n.size(); ++i) {
+    const double place = (head.n[i] - 4600) / 1200;
+    head.k_eps[i] =
+        std::clamp(std::round(head.k_eps[i] * std::exp(std::exp(-place * place))), 1.0, head.n[i]);
+  }
+  const LawFit f = fit(head);
+  EXPECT_EQ(f.law, Law::none);
+  EXPECT_NE(f.best, Law::none);
+  EXPECT_LT(f.p_value, 0.01);
+  EXPECT_GT(f.lack_of_fit, 0.2);
+  EXPECT_NE(f.reason.find("misses k_eps"), std::string::npos);
+  EXPECT_GT(f.alpha, 0);
+  EXPECT_FALSE(std::isnan(predicted_support(f, null_at_1_percent(), 2000)));
+}
+
+TEST(Law, AHeadAtItsFloorIsConstant) {
+  Planting planting;
+  planting.noise = 1.5;
+  const PlantedHead head = plant(Law::power, 0.5, 0.9, planting);
+  const LawFit f = fit(head);
+  EXPECT_EQ(f.k_median, 1);
+  EXPECT_EQ(f.law, Law::constant);
+  EXPECT_NE(f.reason.find("least value"), std::string::npos);
+  EXPECT_FALSE(f.scores.empty());
+}
+
+TEST(Law, RowsThatCannotCarryALawSayWhyAndGiveWhatTheyCan) {
+  const GaussianNull& null = null_at_1_percent();
+  Planting planting;
+  planting.rows = 10;
+  const LawFit few = fit(plant(Law::power, 0.5, 100, planting));
+  EXPECT_EQ(few.law, Law::none);
+  EXPECT_EQ(few.best, Law::none);
+  EXPECT_EQ(few.reason, "10 rows; a law needs at least 24");
+  EXPECT_EQ(few.rows, 10);
+  EXPECT_GT(few.k_median, 1);
+  EXPECT_GT(few.alpha, 1);
+  EXPECT_TRUE(std::isnan(few.C));
+  EXPECT_TRUE(std::isnan(predicted_support(few, null, 100)));
+
+  planting.rows = 100;
+  planting.n_low = planting.n_high = 512;
+  const LawFit one_length = fit(plant(Law::power, 0.5, 100, planting));
+  EXPECT_EQ(one_length.law, Law::none);
+  EXPECT_EQ(one_length.reason, "all rows see n = 512 keys; a law needs different lengths");
+  EXPECT_EQ(one_length.n_low, 512);
+
+  planting.n_high = 900;
+  EXPECT_NE(fit(plant(Law::power, 0.5, 100, planting)).reason.find("factor of at least 2"),
+            std::string::npos);
+
+  const LawFit empty = fit_law({}, null);
+  EXPECT_EQ(empty.rows, 0);
+  EXPECT_TRUE(std::isnan(empty.k_median));
+  EXPECT_EQ(empty.reason, "0 rows; a law needs at least 24");
+}
+
+TEST(Law, ShortRowsAreNoTrouble) {
+  // n from 1 on: log n is 0 there, k can only be 1.
+  std::vector<double> n(200);
+  std::iota(n.begin(), n.end(), 1.0);
+  std::vector<double> k = n;
+  for (double& x : k) x = std::ceil(0.99 * x);
+  const std::vector<double> sigma(200, 0.0);
+  const LawFit f = fit_law({n, k, sigma}, null_at_1_percent());
+  EXPECT_TRUE(f.best == Law::linear || f.best == Law::gaussian) << name_of(f.best);
+  for (const LawScore& s : f.scores) EXPECT_TRUE(std::isfinite(s.log_evidence)) << name_of(s.law);
+}
+
+TEST(Law, RefusesWhatIsNoHead) {
+  const GaussianNull& null = null_at_1_percent();
+  const std::vector<double> n{10, 20};
+  const std::vector<double> k{1, 2};
+  const std::vector<double> zero{0, 2};
+  const std::vector<double> more{11, 2};
+  EXPECT_THROW((void)fit_law({n, zero, {}}, null), Error);
+  EXPECT_THROW((void)fit_law({n, more, {}}, null), Error);
+  EXPECT_THROW((void)fit_law({zero, k, {}}, null), Error);
+  EXPECT_THROW((void)fit_law({n, std::vector<double>{1}, {}}, null), Error);
+  EXPECT_THROW((void)fit_law({n, k, std::vector<double>{1}}, null), Error);
+  EXPECT_THROW((void)fit_law({n, k, std::vector<double>{1, -1}}, null), Error);
+  EXPECT_THROW((void)fit_law({n, std::vector<double>{1, std::nan("")}, {}}, null), Error);
+  for (int which = 0; which < 4; ++which) {
+    LawOptions options;
+    if (which == 0) options.confidence = 1;
+    if (which == 1) options.significance = 1;
+    if (which == 2) options.material = -1;
+    if (which == 3) options.resamples = 10;
+    EXPECT_THROW((void)fit_law({n, k, {}}, null, options), Error) << which;
+  }
+}
+
+TEST(Law, NamesAreThoseOfTheTable) {
+  EXPECT_EQ(name_of(Law::constant), "constant");
+  EXPECT_EQ(name_of(Law::logarithmic), "log");
+  EXPECT_EQ(name_of(Law::power), "power");
+  EXPECT_EQ(name_of(Law::linear), "linear");
+  EXPECT_EQ(name_of(Law::gaussian), "gaussian");
+  EXPECT_EQ(name_of(Law::none), "none");
+}
+
+}  // namespace
+}  // namespace tamis

@@ -1,0 +1,137 @@
+// The Gaussian null against simulated rows of logits, its limits and its edges.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <tamis/error.h>
+#include <tamis/law.h>
+
+#include "core/random.h"
+#include "profile/special.h"
+#include "support/planted.h"
+
+namespace tamis {
+namespace {
+
+using testing::support_by_sorting;
+
+struct Sample {
+  double log_mean = 0;
+  double log_sd = 0;
+  double mean = 0;
+  double sd = 0;
+};
+
+Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows) {
+  std::vector<double> logits(n);
+  Sample s;
+  double log_squares = 0;
+  double squares = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    Stream(n, Purpose::test, row).fill_normal(logits);
+    for (double& x : logits) x *= sigma;
+    const double k = support_by_sorting(logits, eps);
+    s.log_mean += std::log(k) / static_cast<double>(rows);
+    log_squares += std::log(k) * std::log(k) / static_cast<double>(rows);
+    s.mean += k / static_cast<double>(rows);
+    squares += k * k / static_cast<double>(rows);
+  }
+  s.log_sd = std::sqrt(std::max(0.0, log_squares - s.log_mean * s.log_mean));
+  s.sd = std::sqrt(std::max(0.0, squares - s.mean * s.mean));
+  return s;
+}
+
+/// What law.h states, beside five standard errors of the simulation.
+constexpr double stated = 0.03;
+
+TEST(GaussianNull, AgreesWithSimulatedLogits) {
+  for (const double eps : {0.01, 0.1}) {
+    const GaussianNull null(eps);
+    for (const std::size_t n : {std::size_t{64}, std::size_t{300}, std::size_t{1500}, std::size_t{6000}}) {
+      for (const double sigma : {0.3, 1.2, 2.0, 3.1, 4.0, 6.3, 9.0, 15.0}) {
+        const std::size_t rows = 120'000 / n + 50;
+        const Sample s = simulate(n, sigma, eps, rows);
+        const GaussianSupport predicted = null.at(static_cast<double>(n), sigma);
+        const double error = 5 / std::sqrt(static_cast<double>(rows));
+        EXPECT_NEAR(predicted.log_mean, s.log_mean, stated + error * s.log_sd)
+            << n << ' ' << sigma << ' ' << eps;
+        // The relative error of a standard deviation is at most about that of a mean of squares.
+        EXPECT_NEAR(predicted.log_sd, s.log_sd, stated + error * s.log_sd)
+            << n << ' ' << sigma << ' ' << eps;
+        EXPECT_NEAR(predicted.mean, s.mean, 0.05 * s.mean + error * s.sd)
+            << n << ' ' << sigma << ' ' << eps;
+      }
+    }
+  }
+}
+
+TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
+  // The next term of k/n is of relative order 1/(n·Φᶜ(sigma)) or smaller, far below a thousandth here.
+  for (const double eps : {0.01, 0.05, 0.3}) {
+    const GaussianNull null(eps);
+    for (const double sigma : {0.5, 1.0, 1.5}) {
+      const double limit = normal_tail(sigma - normal_tail_quantile(eps));
+      EXPECT_NEAR(null.at(1 << 20, sigma).mean / (1 << 20), limit, 1e-3 * limit) << sigma << ' ' << eps;
+    }
+  }
+}
+
+TEST(GaussianNull, LooksLikeAPowerLawLongBeforeItIsLinear) {
+  // sigma = 4, eps = .05: k/n still falls sixfold … towards the limit .0093 between n = 256 and 65,536.
+  const GaussianNull null(0.05);
+  const GaussianSupport small = null.at(256, 4);
+  const GaussianSupport large = null.at(65536, 4);
+  const double limit = normal_tail(4 - normal_tail_quantile(0.05));
+  EXPECT_NEAR(limit, 0.0093, 5e-5);
+  EXPECT_GT(small.mean / 256, 5 * limit);
+  EXPECT_GT(large.mean / 65536, 1.3 * limit);
+  const double exponent = (large.log_mean - small.log_mean) / std::log(256.0);
+  EXPECT_GT(exponent, 0.7);
+  EXPECT_LT(exponent, 0.8);
+}
+
+TEST(GaussianNull, EqualLogitsNeedTheirShareOfKeysExactly) {
+  for (const double n : {1.0, 2.0, 7.0, 16.0, 17.0, 100.0, 5000.0, 1048576.0})
+    for (const double eps : {0.01, 0.05, 0.5})
+      EXPECT_EQ(gaussian_support(n, 0, eps), std::ceil((1 - eps) * n - 1e-6)) << n << ' ' << eps;
+}
+
+TEST(GaussianNull, OneKeyIsOneKeyAndMoreSpreadNeverNeedsMore) {
+  const GaussianNull null(0.05);
+  EXPECT_EQ(null.at(1, 3).log_mean, 0);
+  EXPECT_EQ(null.at(1, 3).mean, 1);
+  for (const double n : {2.0, 33.0, 1000.0, 70000.0}) {
+    double last = std::log(n) + 1e-12;
+    for (double sigma = 0; sigma <= 40; sigma += 0.7) {
+      const double log_k = null.at(n, sigma).log_mean;
+      EXPECT_GE(log_k, 0);
+      EXPECT_LE(log_k, last + 1e-3) << n << ' ' << sigma;  // the cubic may overshoot a node by less
+      last = log_k;
+    }
+  }
+  EXPECT_LT(gaussian_support(1 << 20, 1000, 0.01), 2.5);  // far beyond the table, nothing overflows
+}
+
+TEST(GaussianNull, TableAndDirectAnswerMeet) {
+  const GaussianNull null(0.05);
+  // Just inside and just outside of the table.
+  for (const double n : {100.0, 5000.0})
+    EXPECT_NEAR(null.at(n, 20).log_mean, null.at(n, 20.001).log_mean, stated);
+  for (const double sigma : {1.0, 4.0, 8.0})
+    EXPECT_NEAR(null.at(1 << 20, sigma).log_mean, null.at((1 << 20) + 1, sigma).log_mean, 1e-3);
+}
+
+TEST(GaussianNull, RefusesWhatIsNoRow) {
+  EXPECT_THROW(GaussianNull(0), Error);
+  EXPECT_THROW(GaussianNull(1), Error);
+  EXPECT_THROW((void)gaussian_support(10, 1, std::nan("")), Error);
+  const GaussianNull null(0.1);
+  EXPECT_THROW((void)null.at(0.5, 1), Error);
+  EXPECT_THROW((void)null.at(10, -1), Error);
+  EXPECT_THROW((void)null.at(10, INFINITY), Error);
+  EXPECT_THROW((void)null.at(std::nan(""), 1), Error);
+}
+
+}  // namespace
+}  // namespace tamis

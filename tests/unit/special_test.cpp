@@ -1,0 +1,64 @@
+// Special functions against closed forms and against sums, to the accuracy that special.h states.
+#include "profile/special.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tamis {
+namespace {
+
+TEST(Special, NormalQuantilesAreThePublishedOnes) {
+  EXPECT_NEAR(normal_tail_quantile(0.025), 1.959963984540054, 1e-12);
+  EXPECT_NEAR(normal_tail_quantile(0.5), 0, 1e-15);
+  EXPECT_NEAR(normal_tail_quantile(1e-10), 6.361340902404056, 1e-10);
+  EXPECT_EQ(normal_tail_quantile(0), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(normal_tail_quantile(1), -std::numeric_limits<double>::infinity());
+}
+
+TEST(Special, NormalQuantileUndoesTheTail) {
+  for (double log_p = -700; log_p < -1e-3; log_p *= 0.9) {
+    const double p = std::exp(log_p);
+    EXPECT_NEAR(std::log(normal_tail(normal_tail_quantile(p))), log_p, 1e-10 * (1 + std::abs(log_p))) << p;
+  }
+}
+
+TEST(Special, LogTailMeetsItselfWhereTheSeriesTakesOver) {
+  for (const double x : {25.0, 26.0, 30.0, 37.0})  // here the tail itself is still a normal double
+    EXPECT_NEAR(log_normal_tail(x), std::log(normal_tail(x)), 15 / std::pow(x, 6) + 1e-12 * x * x) << x;
+  EXPECT_NEAR(log_normal_tail(1000), -0.5e6 - std::log(1000 * std::sqrt(2 * M_PI)), 2e-6);
+}
+
+TEST(Special, BetaIsItsClosedFormsAndItsBinomialSums) {
+  for (const double x : {0.01, 0.3, 0.5, 0.77, 0.999}) {
+    EXPECT_NEAR(beta_cdf(3.5, 1, x), std::pow(x, 3.5), 1e-12);
+    EXPECT_NEAR(beta_cdf(1, 2.5, x), 1 - std::pow(1 - x, 2.5), 1e-12);
+    EXPECT_NEAR(beta_cdf(40, 7, x), 1 - beta_cdf(7, 40, 1 - x), 1e-12);
+    // I_x(a, b) = P(Binomial(a + b − 1, x) ≥ a).
+    double sum = 0;
+    for (int i = 12; i <= 30; ++i)
+      sum += std::exp(std::lgamma(31) - std::lgamma(i + 1) - std::lgamma(31 - i) + i * std::log(x) +
+                      (30 - i) * std::log1p(-x));
+    EXPECT_NEAR(beta_cdf(12, 19, x), sum, 1e-11);
+  }
+  EXPECT_EQ(beta_cdf(2, 3, 0), 0);
+  EXPECT_EQ(beta_cdf(2, 3, 1), 1);
+}
+
+TEST(Special, BetaQuantileUndoesBeta) {
+  for (const double p : {1e-6, 0.025, 0.5, 0.975})
+    for (const double a : {0.5, 3.0, 80.0})
+      for (const double b : {0.7, 9.0, 300.0})
+        EXPECT_NEAR(beta_cdf(a, b, beta_quantile(a, b, p)), p, 1e-9) << a << ' ' << b << ' ' << p;
+}
+
+TEST(Special, FisherTailIsItsClosedFormForTwoDegrees) {
+  for (const double f : {0.1, 1.0, 3.7, 20.0})
+    for (const double df : {1.0, 7.0, 240.5})
+      EXPECT_NEAR(f_tail(2, df, f), std::pow(1 + 2 * f / df, -df / 2), 1e-11);
+  EXPECT_EQ(f_tail(3, 4, 0), 1);
+}
+
+}  // namespace
+}  // namespace tamis
