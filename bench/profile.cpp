@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <tamis/info.h>
-#include <tamis/profile.h>
+#include <tamis/rows.h>
 #include <tamis/trace.h>
 
 namespace {

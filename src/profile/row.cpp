@@ -26,6 +26,25 @@ void measure_places(const Kernels& kernels, const float* w, std::int64_t n, cons
   }
 }
 
+/// The least w such that what lies between the first `sinks` and the last w keys is at most `dropped`, a
+/// mass.
+std::int64_t fitting_window(const Kernels& kernels, const float* w, std::int64_t n, std::int64_t sinks,
+                            double dropped) {
+  constexpr std::int64_t some = 256;
+  std::int64_t j = std::min(n, sinks);
+  double sum = 0;
+  for (; j + some <= n; j += some) {
+    const double more = kernels.rows.sum(w + j, some);
+    if (sum + more > dropped) break;
+    sum += more;
+  }
+  for (; j < n; ++j) {
+    sum += w[j];
+    if (sum > dropped) break;
+  }
+  return n - j;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> support_grid(std::int64_t n) {
@@ -66,6 +85,10 @@ bool measure_row(const Kernels& kernels, const float* s, std::int64_t n, const R
       kernels.rows.weigh(s, n, extent.top, mean - extent.top, buckets.per_unit,
                          static_cast<float>(buckets.count - 1), scratch.weights, scratch.bucket);
   measure_places(kernels, scratch.weights, n, options, result);
+  const double mass = kernels.rows.sum(scratch.weights, n);
+  for (std::size_t e = 0; e < options.eps.size(); ++e)
+    result.w_eps[e] =
+        fitting_window(kernels, scratch.weights, n, options.sinks, options.eps[e] * (1 + eps_slack) * mass);
   Order order(kernels, buckets, n, scratch);
 
   const double total = order.total();
@@ -74,7 +97,7 @@ bool measure_row(const Kernels& kernels, const float* s, std::int64_t n, const R
   result.entropy = std::clamp(std::log(total) - std::numbers::ln2 * sums.weighted / total, 0.0,
                               std::log(static_cast<double>(n)));
   result.sink = std::min(1.0, result.sink / total);
-  for (double& mass : result.window) mass = std::min(1.0, mass / total);
+  for (double& share : result.window) share = std::min(1.0, share / total);
   result.mean = mean * std::numbers::ln2;
   result.sigma = std::sqrt(sums.squares / static_cast<double>(n)) * std::numbers::ln2;
   int bucket = 0;

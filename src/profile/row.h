@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <tamis/profile.h>
+#include <tamis/rows.h>
 
 #include "kernels/kernels.h"
 
@@ -18,6 +18,7 @@ std::vector<std::int64_t> support_grid(std::int64_t n);
 struct RowResult {
   std::int64_t& n;
   std::span<std::int64_t> k_eps;
+  std::span<std::int64_t> w_eps;
   std::span<double> curve;
   double& top1;
   double& entropy;

@@ -19,11 +19,13 @@ RowFigures empty_figures(std::int64_t rows, const RowOptions& options, std::int6
   RowFigures figures;
   figures.rows = rows;
   figures.eps = options.eps;
+  figures.sinks = options.sinks;
   figures.windows = options.windows;
   figures.grid = support_grid(longest);
   const auto count = static_cast<std::size_t>(rows);
   figures.n.resize(count);
   figures.k_eps.resize(count * figures.eps.size());
+  figures.w_eps.resize(count * figures.eps.size());
   figures.curve.resize(count * figures.grid.size());
   figures.top1.resize(count);
   figures.entropy.resize(count);
@@ -39,6 +41,7 @@ RowResult result_of(RowFigures& figures, std::int64_t r) {
   const auto part = [&](auto& all, std::size_t each) { return std::span(all).subspan(i * each, each); };
   return {figures.n[i],
           part(figures.k_eps, figures.eps.size()),
+          part(figures.w_eps, figures.eps.size()),
           part(figures.curve, figures.grid.size()),
           figures.top1[i],
           figures.entropy[i],

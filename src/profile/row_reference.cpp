@@ -60,6 +60,15 @@ void reference_row(std::span<const float> s, const RowOptions& options, std::spa
 
   result.n = n;
   for (std::size_t e = 0; e < options.eps.size(); ++e) result.k_eps[e] = fewest(w, options.eps[e]);
+  for (std::size_t e = 0; e < options.eps.size(); ++e) {
+    Sum dropped;
+    std::int64_t j = std::min(n, options.sinks);
+    for (; j < n; ++j) {
+      dropped.add(std::exp2(static_cast<double>(s[static_cast<std::size_t>(j)]) - top));
+      if (dropped.value() > options.eps[e] * (1 + eps_slack) * z) break;
+    }
+    result.w_eps[e] = n - j;
+  }
   for (std::size_t g = 0; g < grid.size(); ++g)
     result.curve[g] = grid[g] >= n ? 1 : total(std::span(w).first(static_cast<std::size_t>(grid[g]))) / z;
   result.top1 = 1 / z;

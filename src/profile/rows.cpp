@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include <tamis/profile.h>
+#include <tamis/rows.h>
 
 #include "attention/check.h"
 #include "attention/dense.h"

@@ -162,6 +162,29 @@ TEST(ProfileRow, OtherFiguresAreWithinTheirRounding) {
   }
 }
 
+TEST(ProfileRow, WindowsAreThoseOfANearbyEps) {
+  RowOptions options;
+  options.sinks = 2;
+  options.eps = {0.01, 0.05, 0.3, 0.9};
+  RowOptions more = options;
+  RowOptions less = options;
+  // Masses err by two errors of a weight; see above.
+  const double error = 2.001 * (0x1p-24 * std::numbers::ln2 * 126 + exp2_relative_error);
+  for (double& eps : more.eps) eps *= 1 + 2 * error;
+  for (double& eps : less.eps) eps *= 1 - 2 * error;
+  for (const NamedRow& row : rows()) {
+    const Figures low = refer(row.s, more);
+    const Figures high = refer(row.s, less);
+    for_each_target([&](const char* target) {
+      const Figures found = measure(kernels(), row.s, options);
+      for (std::size_t e = 0; e < options.eps.size(); ++e) {
+        EXPECT_GE(found.table.w_eps[e], low.table.w_eps[e]) << row.name << " on " << target;
+        EXPECT_LE(found.table.w_eps[e], high.table.w_eps[e]) << row.name << " on " << target;
+      }
+    });
+  }
+}
+
 TEST(ProfileRow, TheCurveRisesToOneThroughKEps) {
   RowOptions options;
   for (const NamedRow& row : rows()) {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include <tamis/error.h>
-#include <tamis/profile.h>
+#include <tamis/rows.h>
 
 #include "kernels/kernels.h"
 #include "support/cases.h"
@@ -22,9 +22,9 @@ RowFigures figures_of(const Problem& problem, Workspace& workspace, const RowOpt
 }
 
 bool same_bits(const RowFigures& a, const RowFigures& b) {
-  return a.grid == b.grid && a.n == b.n && a.k_eps == b.k_eps && a.curve == b.curve && a.top1 == b.top1 &&
-         a.entropy == b.entropy && a.sink == b.sink && a.window == b.window && a.mean == b.mean &&
-         a.sigma == b.sigma;
+  return a.grid == b.grid && a.n == b.n && a.k_eps == b.k_eps && a.w_eps == b.w_eps && a.curve == b.curve &&
+         a.top1 == b.top1 && a.entropy == b.entropy && a.sink == b.sink && a.window == b.window &&
+         a.mean == b.mean && a.sigma == b.sigma;
 }
 
 /// The fewest of weights, heaviest first, whose dropped mass is at most eps; all for eps ≤ 0, 0 for eps

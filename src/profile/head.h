@@ -1,0 +1,20 @@
+// One head: from the figures of its rows to its profile.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <tamis/profile.h>
+
+namespace tamis {
+
+/// `nulls` has one entry per eps of the figures. A few milliseconds per eps.
+HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int64_t head,
+                         std::int64_t queries, std::span<const GaussianNull> nulls,
+                         const ProfileOptions& options);
+/// Adds what the head's weights say.
+void add_norm(HeadProfile& head, const WeightNorm& norm, std::optional<double> input_bound);
+/// All rows of a layer, over ranges of length.
+std::vector<CollapseBin> collapse_of(const RowFigures& figures, std::int64_t bins);
+
+}  // namespace tamis
