@@ -2,7 +2,7 @@
 // time; the time of one or two passes of dense attention.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -63,10 +63,10 @@ constexpr const char* description =
 
 struct Options {
   std::string trace;
-  std::vector<double> eps{0.01, 0.05};
+  std::string eps = "0.01,0.05";
   double delta = 0.1;
   std::int64_t sinks = 1;
-  std::vector<std::int64_t> windows{64, 256, 1024};
+  std::string windows = "64,256,1024";
   std::vector<std::int64_t> layers;
   std::uint64_t seed = 0;
   std::optional<std::string> out;
@@ -74,6 +74,28 @@ struct Options {
   std::optional<std::string> vega;
   std::optional<std::string> against;
 };
+
+/// Numbers with commas between them.
+template <class Number>
+std::vector<Number> list_of(const char* option, std::string_view text) {
+  std::vector<Number> numbers;
+  for (std::string_view rest = text;;) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    Number number{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size())
+      throw Error(Code::usage,
+                  fmt::format("{}: '{}' is not a number; give one or several with commas between", option,
+                              printable(word)));
+    numbers.push_back(number);
+    if (word.size() == rest.size()) return numbers;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+std::filesystem::path place_of(const std::string& file) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
+}
 
 /// Before the work: can every result be written, and to a file of its own?
 void check_files(const Options& options) {
@@ -83,7 +105,7 @@ void check_files(const Options& options) {
     if (!*file) continue;
     for (const auto& [other_name, other] : files) {
       if (other == file) break;
-      if (*other && std::filesystem::weakly_canonical(**other) == std::filesystem::weakly_canonical(**file))
+      if (*other && place_of(**other) == place_of(**file))
         throw Error(Code::usage,
                     fmt::format("{} and {} name the same file, {}; give two", other_name, name, **file));
     }
@@ -93,7 +115,8 @@ void check_files(const Options& options) {
 
 ProfileOptions profile_options(const Options& options) {
   ProfileOptions result;
-  result.rows = {options.eps, options.sinks, options.windows};
+  result.rows = {list_of<double>("--eps", options.eps), options.sinks,
+                 list_of<std::int64_t>("--windows", options.windows)};
   result.delta = options.delta;
   result.law.seed = options.seed;
   result.layers = options.layers;
@@ -101,6 +124,7 @@ ProfileOptions profile_options(const Options& options) {
 }
 
 int run_profile(const Options& options, const Globals& globals) {
+  const ProfileOptions wanted = profile_options(options);
   std::optional<Profile> against;
   if (options.against) against = read_profile(*options.against);
   const Trace trace(options.trace);
@@ -119,7 +143,7 @@ int run_profile(const Options& options, const Globals& globals) {
     std::optional<Progress> progress;
     double before = 0;
     result = profile(
-        trace, profile_options(options), workspace,
+        trace, wanted, workspace,
         [&](double done, double total) {
           if (!progress) progress.emplace(std::vector<Progress::Stage>{{"rows", total}});
           progress->advance(done - before);
@@ -156,17 +180,13 @@ Run declare_profile(CLI::App& app, const Globals& globals) {
       ->type_name("TRACE")
       ->required();
   app.add_option("--eps", options->eps, "shares of mass to leave out (default: 0.01,0.05)")
-      ->type_name("E,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->type_name("E,...");
   app.add_option("--delta", options->delta, "share of rows that a rule may fail (default: 0.1)")
       ->type_name("D");
   app.add_option("--sinks", options->sinks, "tokens at the start counted as sinks (default: 1)")
       ->type_name("S");
   app.add_option("--windows", options->windows, "widths of windows at the end (default: 64,256,1024)")
-      ->type_name("W,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->type_name("W,...");
   app.add_option("--layer", options->layers, "only this layer of the trace")
       ->type_name("L")
       ->allow_extra_args(false);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "profile/report.h"
 #include "profile/spark.h"
@@ -40,8 +41,8 @@ Row line_of(const HeadProfile& head) {
           interval(support.law),
           number(support.null.median)};
   for (std::size_t e = 1; e < head.by_eps.size(); ++e) row.push_back(number(head.by_eps[e].k_eps.median));
-  for (const double x : {head.sigma.median, head.top1.median, head.support.median, head.sink.median})
-    row.push_back(number(x));
+  row.insert(row.end(), {number(head.sigma.median), mass(head.top1.median), number(head.support.median),
+                         mass(head.sink.median)});
   row.push_back(held_out.rows > 0 && support.rules.power.finite() ? percent(held_out.rate) : "-");
   return row;
 }
@@ -69,20 +70,33 @@ double middle(std::vector<double> values) {
 }  // namespace
 
 std::string eps_text(double eps) { return fmt::format("{:.4g}%", 100 * eps); }
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{:.3g}", value) : "-"; }
+std::string number(double value) {
+  if (!std::isfinite(value)) return "-";
+  return std::abs(value) < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+std::string mass(double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; }
 std::string percent(double share) {
   return std::isfinite(share) ? fmt::format("{:.1f}%", 100 * share) : "-";
 }
 
 std::string head_tables(const Profile& profile) {
+  // One table, so that columns stand below each other, then parted by layer.
+  std::vector<Row> rows{heading_of(profile)};
+  for (const HeadProfile& head : profile.heads) rows.push_back(line_of(head));
+  std::istringstream lines(table_text(rows));
+  std::string heading;
+  std::getline(lines, heading);
   std::string text;
-  for (const LayerProfile& layer : profile.layers) {
-    std::vector<Row> rows{heading_of(profile)};
-    for (const HeadProfile& head : profile.heads)
-      if (head.layer == layer.layer) rows.push_back(line_of(head));
-    text += fmt::format("layer {}\n{}\n", layer.layer, table_text(rows));
+  const HeadProfile* before = nullptr;
+  for (const HeadProfile& head : profile.heads) {
+    if (before == nullptr || before->layer != head.layer)
+      text += fmt::format("{}layer {}\n{}\n", before == nullptr ? "" : "\n", head.layer, heading);
+    std::string line;
+    std::getline(lines, line);
+    text += line + '\n';
+    before = &head;
   }
-  return text;
+  return text + '\n';
 }
 
 std::string law_summary(const Profile& profile) {

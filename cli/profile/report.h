@@ -35,8 +35,9 @@ std::string against_table(const Profile& profile, const Profile& other, const st
 
 /// "1%", "0.1%".
 std::string eps_text(double eps);
-/// Three digits, or "-" for what could not be had.
+/// Three digits or a whole number, "-" for what could not be had; the same for a share of 1.
 std::string number(double value);
+std::string mass(double share);
 std::string percent(double share);
 
 /// Figures of every row, layer by layer, written as safetensors when all are there.

@@ -87,9 +87,11 @@ std::string table_of(const Profile& profile, std::size_t e) {
 }
 
 /// The first and the last median with all of them between.
-std::string course(const std::vector<double>& medians, bool log) {
-  if (medians.empty()) return "-";
-  return fmt::format("{} {} {}", number(medians.front()), sparkline(medians, log), number(medians.back()));
+std::string course(const std::vector<double>& medians) {
+  return fmt::format("{} {} {}", mass(medians.front()), sparkline(medians, false), mass(medians.back()));
+}
+std::string log_course(const std::vector<double>& medians) {
+  return fmt::format("{} {} {}", number(medians.front()), sparkline(medians, true), number(medians.back()));
 }
 
 }  // namespace
@@ -115,8 +117,8 @@ std::string collapse_table(const Profile& profile) {
       sink.push_back(bin.sink.median);
     }
     rows.push_back({std::to_string(layer.layer),
-                    range_text(layer.collapse.front().n, layer.collapse.back().n), course(top1, false),
-                    course(support, true), course(sink, false)});
+                    range_text(layer.collapse.front().n, layer.collapse.back().n), course(top1),
+                    log_course(support), course(sink)});
   }
   return "Collapse: medians over the rows of a layer, from short to long contexts\n" + table_text(rows);
 }
