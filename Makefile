@@ -68,7 +68,7 @@ bench-sieve: deps ## sparse decode against torch, ggml and dense, and the index'
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-campaign: deps ## long checks: every float of exp2, 10^7 certificates against f64, about half an hour
+campaign: deps ## long checks: every float of exp2, 10^7 certificates against f64, planted laws, about half an hour
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
 	@build/dev/tests/tamis_campaign $(CAMPAIGN_ARGS)

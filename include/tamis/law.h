@@ -29,9 +29,9 @@ class TAMIS_API GaussianNull {
   /// 0 < eps < 1, else throws `usage`.
   explicit GaussianNull(double eps);
   [[nodiscard]] double eps() const { return eps_; }
-  /// n ≥ 1, sigma ≥ 0 and finite, else throws `usage`. log_mean and log_sd are within 0.03 of the truth,
-  /// rounding of k to integers included. Up to n = 2^20 and sigma = 20 from a table, beyond it computed
-  /// (0.5 ms).
+  /// n ≥ 1, sigma ≥ 0 and finite, else throws `usage`. log_mean and log_sd are within 0.03 of the truth for
+  /// n ≥ 64 and within 0.1 below. Up to n = 2^20 and sigma = 20 from a table, beyond it computed (0.5 ms,
+  /// allocates).
   [[nodiscard]] GaussianSupport at(double n, double sigma) const;
 
  private:

@@ -30,15 +30,16 @@ struct WeightNorm {
                                                              const std::optional<Rotary>& rotary,
                                                              std::int64_t offsets, int threads = 1);
 
-/// What R says about a row of n keys under the theory's own assumptions (entries of X independent, centred,
-/// within B): the logits then have standard deviation at most R, so no such head is sparser than Gaussian
-/// logits of spread R.
+/// What R says about a row of n keys under the theory's own assumptions, entries of X independent, centred
+/// and within B: the standard deviation of the logits is then at most R, and a Gaussian row of that spread
+/// is the sparsest Gaussian row allowed. A bound, not an estimate: real inputs are neither independent nor
+/// centred.
 struct NormPrediction {
-  double R = 0;      ///< B²·norm
-  double k_eps = 0;  ///< gaussian_support(n, R, eps)
-  double exponent =
-      0;  ///< C = max(0, 1 − R²/(2 log n)), from sigma² = s²·log n with sigma = R; 1 at n = 1 if R = 0
+  double R = 0;         ///< B²·norm
+  double k_eps = 0;     ///< gaussian_support(n, R, eps)
+  double exponent = 0;  ///< C = max(0, 1 − R²/(2 log n)): sigma² = s²·log n gives 1 − s²/2
 };
+/// Half a millisecond; throws `usage` unless input_bound > 0, norm ≥ 0, n ≥ 1, 0 < eps < 1. Thread-safe.
 [[nodiscard]] TAMIS_API NormPrediction predict_from_norm(double input_bound, double norm, double n,
                                                          double eps);
 

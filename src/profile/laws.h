@@ -20,15 +20,15 @@ struct LawEntry {
 };
 
 /// A further law is a further line here, a name in Law, and a line in docs/laws.md. The power law is the
-/// one with a second parameter; its C has the uniform prior on 0 … 1. Its odds of 2 balance the two ways to
-/// be wrong where exponents are .2 apart, see docs/laws.md.
+/// one with a second parameter; its C has the uniform prior on 0 … 1. Constant and log n, which real noise
+/// hardly parts, share the prior of one law.
 inline constexpr std::array<LawEntry, 5> law_table{{
-    {Law::constant, "constant", 1, 1, false,
+    {Law::constant, "constant", 1, 0.5, false,
      [](double, double, double, const GaussianNull&) { return 0.0; }},
-    {Law::logarithmic, "log", 1, 1, false,
+    {Law::logarithmic, "log", 1, 0.5, false,
      // log n is 0 at n = 1, where k_eps is 1 whatever the law: log(1 + n) differs from it by 1/n.
      [](double n, double, double, const GaussianNull&) { return std::log(std::log1p(n)); }},
-    {Law::power, "power", 2, 2, false,
+    {Law::power, "power", 2, 1, false,
      [](double n, double C, double, const GaussianNull&) { return C * std::log(n); }},
     {Law::linear, "linear", 1, 1, false,
      [](double n, double, double, const GaussianNull&) { return std::log(n); }},

@@ -9,6 +9,7 @@ namespace tamis::testing {
 
 struct CampaignOptions {
   std::int64_t records = 10'000'000;
+  std::int64_t heads = 1000;  ///< planted for every line of the laws
   std::uint64_t seed = 1;
   int threads = 0;                  ///< 0: all cores
   std::string out;                  ///< Markdown, if not empty
@@ -28,9 +29,17 @@ struct ClimbLine {
 /// Searches for violations, `steps` from each of 360 starts; sorted by budget and claim, nearest first.
 std::vector<ClimbLine> climb(const CampaignOptions& options, std::int64_t steps);
 
+/// The processor's name, as Linux tells it.
+std::string processor();
+/// Prints a report and writes it to options.out, if given; throws if that cannot be written.
+void publish(const std::string& report, const CampaignOptions& options);
+
 /// Every float through exp2 of every target. True if the bound holds.
 bool check_exp2();
 /// Certificates of sparse attention against the oracle. True if none is violated.
 bool check_certificates(const CampaignOptions& options);
+/// Planted laws found again, intervals for C and conformal budgets covering. True if all do as docs/laws.md
+/// states.
+bool check_laws(const CampaignOptions& options);
 
 }  // namespace tamis::testing

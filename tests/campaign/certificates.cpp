@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -246,12 +245,7 @@ bool check_certificates(const CampaignOptions& given) {
       std::accumulate(climbs.begin(), climbs.end(), std::int64_t{0},
                       [](std::int64_t sum, const ClimbLine& line) { return sum + line.violations; });
   const std::string text = report(ledger.tally(), climbs, options, used, seconds_since(start));
-  fmt::print("{}", text);
-  if (!options.out.empty()) {
-    std::ofstream file(options.out, std::ios::trunc);
-    file << text;
-    if (!file.flush()) throw std::runtime_error(fmt::format("{} cannot be written", options.out));
-  }
+  publish(text, options);
   return ledger.tally().all.report.violations == 0 && climbed == 0;
 }
 

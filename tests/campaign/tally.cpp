@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
-#include <fstream>
 
 #include <tamis/info.h>
 
@@ -19,14 +18,6 @@ void add_lines(std::map<std::string, Tally::Line>& into, const std::map<std::str
     into[name].report.add(line.report);
     into[name].rows += line.rows;
   }
-}
-
-/// The processor's name, as Linux tells it.
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown processor";
 }
 
 std::string number(double x) { return std::isfinite(x) ? fmt::format("{:.3g}", x) : "–"; }

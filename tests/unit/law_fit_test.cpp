@@ -56,23 +56,23 @@ TEST(Law, PlantedLawsAreFoundAgain) {
 }
 
 TEST(Law, GaussianLogitsAreTakenForTheNullAndNotForAPowerLaw) {
-  // At sigma = 4 the null grows as n^.7: far from linear, and a power law without the null.
-  constexpr int heads = 12;
+  // At sigma = 5 the null grows about as n^.6 over these lengths. Right in some nine of ten heads
+  // (docs/results/laws.md); fewer than 13 of 20 would then have a probability below 1 %.
+  constexpr int heads = 20;
   int null = 0;
   int power_without = 0;
   for (int h = 0; h < heads; ++h) {
     Planting planting;
     planting.seed = static_cast<std::uint64_t>(h);
-    planting.rows = 128;
     planting.n_low = 128;
-    planting.n_high = 4096;
-    PlantedHead head = plant_gaussian(4, 0.01, planting);
+    planting.n_high = 2048;
+    PlantedHead head = plant_gaussian(5, 0.01, planting);
     null += fit(head, quick(planting.seed)).law == Law::gaussian ? 1 : 0;
     head.sigma.clear();
     power_without += fit(head, quick(planting.seed)).best == Law::power ? 1 : 0;
   }
-  EXPECT_GE(null, 9);
-  EXPECT_GE(power_without, 9);
+  EXPECT_GE(null, 13);
+  EXPECT_GE(power_without, 13);
 }
 
 TEST(Law, IntervalForTheExponentCoversItIndependentOrNot) {

@@ -21,9 +21,11 @@ struct Sample {
   double log_sd = 0;
   double mean = 0;
   double sd = 0;
+  double below = 0;  ///< share of rows with k_eps below `median`, and at most
+  double up_to = 0;
 };
 
-Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows) {
+Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows, double median) {
   std::vector<double> logits(n);
   Sample s;
   double log_squares = 0;
@@ -36,6 +38,8 @@ Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows) {
     log_squares += std::log(k) * std::log(k) / static_cast<double>(rows);
     s.mean += k / static_cast<double>(rows);
     squares += k * k / static_cast<double>(rows);
+    s.below += (k < median ? 1.0 : 0.0) / static_cast<double>(rows);
+    s.up_to += (k <= median ? 1.0 : 0.0) / static_cast<double>(rows);
   }
   s.log_sd = std::sqrt(std::max(0.0, log_squares - s.log_mean * s.log_mean));
   s.sd = std::sqrt(std::max(0.0, squares - s.mean * s.mean));
@@ -51,7 +55,8 @@ TEST(GaussianNull, AgreesWithSimulatedLogits) {
     for (const std::size_t n : {std::size_t{64}, std::size_t{300}, std::size_t{1500}, std::size_t{6000}}) {
       for (const double sigma : {0.3, 1.2, 2.0, 3.1, 4.0, 6.3, 9.0, 15.0}) {
         const std::size_t rows = 120'000 / n + 50;
-        const Sample s = simulate(n, sigma, eps, rows);
+        const double median = gaussian_support(static_cast<double>(n), sigma, eps);
+        const Sample s = simulate(n, sigma, eps, rows, median);
         const GaussianSupport predicted = null.at(static_cast<double>(n), sigma);
         const double error = 5 / std::sqrt(static_cast<double>(rows));
         EXPECT_NEAR(predicted.log_mean, s.log_mean, stated + error * s.log_sd)
@@ -61,9 +66,24 @@ TEST(GaussianNull, AgreesWithSimulatedLogits) {
             << n << ' ' << sigma << ' ' << eps;
         EXPECT_NEAR(predicted.mean, s.mean, 0.05 * s.mean + error * s.sd)
             << n << ' ' << sigma << ' ' << eps;
+        // The middle one of 256 draws, whose ranks are right to about a twentieth.
+        EXPECT_LE(s.below, 0.5 + 0.05 + 0.5 * error) << n << ' ' << sigma << ' ' << eps;
+        EXPECT_GE(s.up_to, 0.5 - 0.05 - 0.5 * error) << n << ' ' << sigma << ' ' << eps;
       }
     }
   }
+}
+
+TEST(GaussianNull, IsCoarserForShortRows) {
+  const GaussianNull null(0.05);
+  for (const std::size_t n : {std::size_t{3}, std::size_t{11}, std::size_t{23}, std::size_t{50}})
+    for (const double sigma : {0.2, 1.0, 2.7, 5.0, 12.0}) {
+      const Sample s = simulate(n, sigma, 0.05, 4000, 0);
+      const GaussianSupport predicted = null.at(static_cast<double>(n), sigma);
+      EXPECT_NEAR(predicted.log_mean, s.log_mean, 0.1 + 5 * s.log_sd / std::sqrt(4000.0))
+          << n << ' ' << sigma;
+      EXPECT_NEAR(predicted.log_sd, s.log_sd, 0.1 + 5 * s.log_sd / std::sqrt(4000.0)) << n << ' ' << sigma;
+    }
 }
 
 TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
@@ -78,7 +98,7 @@ TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
 }
 
 TEST(GaussianNull, LooksLikeAPowerLawLongBeforeItIsLinear) {
-  // sigma = 4, eps = .05: k/n still falls sixfold … towards the limit .0093 between n = 256 and 65,536.
+  // sigma = 4, eps = .05: k/n falls from six times the limit .0093 to 1.5 times between n = 256 and 65,536.
   const GaussianNull null(0.05);
   const GaussianSupport small = null.at(256, 4);
   const GaussianSupport large = null.at(65536, 4);
