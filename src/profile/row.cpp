@@ -85,13 +85,12 @@ bool measure_row(const Kernels& kernels, const float* s, std::int64_t n, const R
       kernels.rows.weigh(s, n, extent.top, mean - extent.top, buckets.per_unit,
                          static_cast<float>(buckets.count - 1), scratch.weights, scratch.bucket);
   measure_places(kernels, scratch.weights, n, options, result);
-  const double mass = kernels.rows.sum(scratch.weights, n);
-  for (std::size_t e = 0; e < options.eps.size(); ++e)
-    result.w_eps[e] =
-        fitting_window(kernels, scratch.weights, n, options.sinks, options.eps[e] * (1 + eps_slack) * mass);
   Order order(kernels, buckets, n, scratch);
 
   const double total = order.total();
+  for (std::size_t e = 0; e < options.eps.size(); ++e)  // now: sorting may overwrite the weights
+    result.w_eps[e] = fitting_window(kernels, scratch.weights, n, options.sinks,
+                                     options.eps[e] * (1 + eps_slack) * total);
   result.n = n;
   result.top1 = 1 / total;
   result.entropy = std::clamp(std::log(total) - std::numbers::ln2 * sums.weighted / total, 0.0,
