@@ -114,6 +114,7 @@ std::string law_summary(const Profile& profile) {
       shares.push_back(support.share.median);
     }
     std::vector<std::string> counts;
+    counts.reserve(laws.size());
     for (const auto& [law, count] : laws) counts.push_back(fmt::format("{} {}", name_of(law), count));
     text += fmt::format("k {}: laws {}; median C {}, k {} ({} of n) over {} heads.\n",
                         eps_text(profile.options.rows.eps[e]), fmt::join(counts, ", "),

@@ -14,8 +14,8 @@
 namespace tamis::cli {
 
 void RowsFile::add(const TraceLayer& layer, const RowFigures& figures) {
-  Layer& kept = layers_.emplace_back(layer, figures, figures.entropy);
-  for (double& x : kept.support) x = std::exp(x);
+  layers_.push_back({layer, figures, figures.entropy});
+  for (double& x : layers_.back().support) x = std::exp(x);
 }
 
 void RowsFile::write(const std::string& path, const Profile& profile) const {

@@ -48,14 +48,12 @@ class Writer {
   static Json of(T& value) {
     if constexpr (std::is_same_v<T, double>) {
       return std::isfinite(value) ? Json(value) : Json();
-    } else if constexpr (std::is_same_v<T, std::string>) {
+    } else if constexpr (std::is_same_v<T, std::string> || std::is_integral_v<T>) {
       return value;
     } else if constexpr (std::is_same_v<T, Law>) {
       return name_of(value);
     } else if constexpr (std::is_same_v<T, Budget>) {
       return to_string(value);
-    } else if constexpr (std::is_integral_v<T>) {
-      return value;
     } else if constexpr (is_optional<T>) {
       return value ? of(*value) : Json();
     } else if constexpr (is_vector<T>) {
@@ -130,13 +128,13 @@ class Reader {
     }
   }
 
-  Law law_of(const std::string& place, const std::string& name) const {
+  [[nodiscard]] Law law_of(const std::string& place, const std::string& name) const {
     for (const Law law :
          {Law::constant, Law::logarithmic, Law::power, Law::linear, Law::gaussian, Law::none})
       if (name_of(law) == name) return law;
     fail(Code::input, "{}: {} is {}; there is no such law", file_, place, quote(name));
   }
-  Budget budget_of(const std::string& place, const std::string& text) const try {
+  [[nodiscard]] Budget budget_of(const std::string& place, const std::string& text) const try {
     return parse_budget(text);
   } catch (const Error& error) {
     fail(Code::input, "{}: {}: {}", file_, place, error.what());
