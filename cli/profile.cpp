@@ -46,6 +46,7 @@ constexpr const char* description =
     "  layers.L.n                  i64  [h, q]           keys seen\n"
     "  layers.L.k_eps              i64  [h, q, eps]      fewest keys, mass 1 - eps\n"
     "  layers.L.w_eps              i64  [h, q, eps]      least window, mass 1 - eps\n"
+    "  layers.L.null               f64  [h, q, eps]      k_eps of Gaussian logits\n"
     "  layers.L.curve              f64  [h, q, grid]     mass of the heaviest\n"
     "  layers.L.grid               i64  [grid]           how many of them\n"
     "  layers.L.top1               f64  [h, q]\n"

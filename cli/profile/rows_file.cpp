@@ -32,6 +32,7 @@ void RowsFile::write(const std::string& path, const Profile& profile) const {
     add("n", DType::i64, rows.n, 0);
     add("k_eps", DType::i64, rows.k_eps, rows.eps.size());
     add("w_eps", DType::i64, rows.w_eps, rows.eps.size());
+    add("null", DType::f64, rows.null, rows.eps.size());
     add("curve", DType::f64, rows.curve, rows.grid.size());
     add("top1", DType::f64, rows.top1, 0);
     add("entropy", DType::f64, rows.entropy, 0);

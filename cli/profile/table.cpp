@@ -12,10 +12,10 @@ namespace tamis::cli {
 
 std::string profile_table(const ProfileReport& report) {
   const Profile& profile = report.profile;
-  std::string text =
-      fmt::format("{}: {} heads in {} layers, {} queries each, {} tokens{}\n\n", printable(profile.trace),
-                  profile.heads.size(), profile.layers.size(), profile.queries, profile.tokens,
-                  profile.causal ? "" : ", every query sees all of them");
+  std::string text = fmt::format("{}: {} heads in {} {}, {} queries each, {} tokens{}\n\n",
+                                 printable(profile.trace), profile.heads.size(), profile.layers.size(),
+                                 profile.layers.size() == 1 ? "layer" : "layers", profile.queries,
+                                 profile.tokens, profile.causal ? "" : ", every query sees all of them");
   text += head_tables(profile);
   text += law_summary(profile) + "\n";
   text += rules_table(profile);

@@ -45,6 +45,9 @@ struct RowFigures {
   std::vector<double> window;   ///< rows × windows: mass of the last w keys
   std::vector<double> mean;     ///< of the logits of the keys seen, in nats
   std::vector<double> sigma;    ///< their standard deviation (divided by n), in nats
+  /// rows × eps: what k_eps would be, in the median, for n i.i.d. Gaussian logits of deviation sigma.
+  /// `profile` fills it in, `row_figures` leaves it empty.
+  std::vector<double> null;
 
   [[nodiscard]] std::span<const std::int64_t> k_eps_of(std::int64_t row) const {
     return std::span(k_eps).subspan(static_cast<std::size_t>(row) * eps.size(), eps.size());

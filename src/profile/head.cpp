@@ -55,8 +55,7 @@ SupportProfile profile_support(const Columns& columns, const RowFigures& figures
   const std::vector<double> sigma = columns.of(figures.sigma);
   const std::vector<double> k_eps = columns.of(figures.k_eps, figures.eps.size(), e);
   const std::vector<double> w_eps = columns.of(figures.w_eps, figures.eps.size(), e);
-  std::vector<double> expected(n.size());
-  for (std::size_t i = 0; i < n.size(); ++i) expected[i] = null.at(n[i], sigma[i]).median;
+  const std::vector<double> expected = columns.of(figures.null, figures.eps.size(), e);
 
   SupportProfile support;
   support.eps = figures.eps[e];
@@ -94,6 +93,14 @@ Budget budget_of(const SupportProfile& support) {
 }
 
 }  // namespace
+
+void add_null(RowFigures& figures, std::span<const GaussianNull> nulls) {
+  figures.null.assign(figures.k_eps.size(), 0);
+  for (std::size_t row = 0; row < figures.n.size(); ++row)
+    for (std::size_t e = 0; e < nulls.size() && figures.n[row] > 0; ++e)
+      figures.null[row * nulls.size() + e] =
+          nulls[e].at(static_cast<double>(figures.n[row]), figures.sigma[row]).median;
+}
 
 HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int64_t head,
                          std::int64_t queries, std::span<const GaussianNull> nulls,

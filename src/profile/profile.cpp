@@ -100,6 +100,7 @@ Profile profile(const Trace& trace, const ProfileOptions& options, Workspace& wo
                               trace.seen(), options.rows, workspace, part);
       });
     }
+    add_null(figures, nulls);
     if (rows) rows(layer, figures);
     std::vector<HeadProfile> heads(static_cast<std::size_t>(shape.query_heads));
     parallel_for(shape.query_heads, workspace.threads(), [&](std::int64_t head, int) {

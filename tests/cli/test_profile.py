@@ -90,7 +90,7 @@ def test_rows_are_those_of_f64_attention(tmp_path, case):
 
 
 ROW_FIELDS = ["n", "k_eps", "w_eps", "curve", "grid", "window", "mean", "sigma"]
-ROW_FIELDS += ["top1", "entropy", "effective_support", "sink"]
+ROW_FIELDS += ["null", "top1", "entropy", "effective_support", "sink"]
 
 
 def check_logits(rows, tensors, layer, seen):
@@ -126,6 +126,8 @@ def test_heads_are_quantiles_of_their_rows(tmp_path):
             assert support["eps"] == EPS[e]
             check_quantiles(support["k_eps"], own["k_eps"][:, e])
             check_quantiles(support["share"], own["k_eps"][:, e] / own["n"])
+            check_quantiles(support["null"], own["null"][:, e])
+            assert np.all((own["null"][:, e] >= 1) & (own["null"][:, e] <= own["n"]))
             # Least squares of log k on log n, whatever the law.
             slope = np.polyfit(np.log(own["n"]), np.log(own["k_eps"][:, e]), 1)[0]
             assert np.isclose(support["C"], slope, rtol=1e-9, atol=1e-9)

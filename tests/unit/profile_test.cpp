@@ -93,6 +93,9 @@ TEST(Profile, FiguresOfHeadsAreThoseOfTheirRows) {
     }
     EXPECT_EQ(head.support.median, quantiles(support).median);
     EXPECT_EQ(head.by_eps[1].k_eps.p90, quantiles(k).p90);
+    const auto first = static_cast<std::size_t>(h * queries);
+    EXPECT_EQ(rows.null[2 * first + 1],
+              GaussianNull(0.05).at(static_cast<double>(rows.n[first]), rows.sigma[first]).median);
     // Bins part the rows: they add up, and lengths ascend.
     std::int64_t binned = 0;
     double before = 0;
