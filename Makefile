@@ -32,7 +32,7 @@ $(TAMIS_PEERS)/bin/python bench/$(1).py --peers $(TAMIS_PEERS) --build build/ben
 endef
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install Debian packages that are missing and make .venv
 	@tools/debian.sh deps/debian.txt
@@ -65,6 +65,10 @@ bench: deps ## dense attention against torch and ggml, written to docs/results
 bench-sieve: deps ## sparse decode against torch, ggml and dense, and the index's cost, likewise
 	@$(call bench,sieve)
 
+bench-profile: deps ## a profile pass against dense attention over the same keys, and its memory
+	@$(call build,bench)
+	@$(python) bench/profile.py --build build/bench $(BENCH_ARGS)
+
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
@@ -88,4 +92,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile fuzz campaign format lint clean

@@ -1,9 +1,7 @@
 // tamis attend: attention of every query of a trace. One layer in memory at a time, and the results.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include <tamis/error.h>
@@ -16,6 +14,7 @@
 #include "attend/replay.h"
 #include "attend/report.h"
 #include "command.h"
+#include "files.h"
 #include "terminal/interrupt.h"
 
 namespace tamis::cli {
@@ -81,33 +80,6 @@ struct Options {
   bool check = false;
 };
 
-/// The layers asked for, in the order of the trace.
-std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std::int64_t>& numbers) {
-  const auto all = trace.layers();
-  if (numbers.empty()) return {all.begin(), all.end()};
-  std::vector<TraceLayer> chosen;
-  for (const TraceLayer& layer : all)
-    if (std::ranges::find(numbers, layer.layer) != numbers.end()) chosen.push_back(layer);
-  for (const std::int64_t number : numbers) {
-    if (std::ranges::find(all, number, &TraceLayer::layer) != all.end()) continue;
-    std::vector<std::int64_t> held;
-    for (const TraceLayer& layer : all) held.push_back(layer.layer);
-    throw Error(Code::usage, fmt::format("--layer {}: {} has no such layer; it has {}", number,
-                                         trace.path(), fmt::join(held, ", ")));
-  }
-  return chosen;
-}
-
-/// Before hours of work, not after: can the result be written, and would it replace the input?
-void check_out(const std::string& out, const std::string& trace) try {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(out, trace, ignored))
-    throw Error(Code::usage, fmt::format("{}: is the trace itself; give another name", out));
-  check_writable(out);
-} catch (const Error& error) {
-  throw Error(error.code(), fmt::format("--out: {}", error.what()));
-}
-
 /// A failure inside the numbers of a layer, with the file and the layer it came from.
 template <class Body>
 void in_layer(const Trace& trace, const TraceLayer& layer, const Body& body) try {
@@ -149,7 +121,7 @@ int attend(const Options& options, const Globals& globals) {
   if (budgets)
     for (const TraceLayer& layer : layers) layer_budgets.push_back(budgets->of_layer(trace, layer));
   watch_interrupts();
-  if (options.out) check_out(*options.out, options.trace);
+  if (options.out) check_out("--out", *options.out, options.trace);
 
   Workspace workspace(globals.threads);
   AttendReport report;

@@ -14,6 +14,7 @@
 #define TAMIS_COMMANDS(COMMAND) \
   COMMAND(info)                 \
   COMMAND(attend)               \
+  COMMAND(profile)              \
   COMMAND(manual)               \
   COMMAND(completion)
 

@@ -5,18 +5,28 @@
 #include <algorithm>
 
 namespace tamis::cli {
+namespace {
+
+/// Columns of the screen: characters of UTF-8, none of which is wide.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::string text;
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text +=
-          i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blank(widths[i] - width_of(row[i]), ' ');
+      text += i == 0 ? row[i] + blank : "  " + blank + row[i];
+    }
     text += '\n';
   }
   return text;

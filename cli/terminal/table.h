@@ -6,7 +6,7 @@
 
 namespace tamis::cli {
 
-/// The first row is the heading. ASCII only: a byte is a column of the screen.
+/// The first row is the heading. A character is a column of the screen: none may be wide.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tamis::cli

@@ -9,6 +9,8 @@
 
 #include <tamis/text.h>
 
+#include "io/atomic_file.h"
+
 namespace tamis {
 namespace {
 
@@ -125,5 +127,11 @@ std::string_view next_field(std::string_view& line) {
 std::optional<std::int64_t> parse_int(std::string_view field) { return parse_whole<std::int64_t>(field); }
 std::optional<double> parse_f64(std::string_view field) { return parse_finite<double>(field); }
 std::optional<float> parse_f32(std::string_view field) { return parse_finite<float>(field); }
+
+void write_text(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
 
 }  // namespace tamis

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+#include "kernels/doubles_x86.h"
 #include "kernels/kernels.h"
 #include "kernels/pack_x86.h"
+#include "kernels/transpose_x86.h"
 
 namespace tamis {
 namespace {
@@ -120,6 +122,13 @@ struct Packing {
   __m128i bytes;
   __m256i lanes;
 };
+
+using D = Doubles<2>;
+inline D set1_doubles(double x) { return {{_mm256_set1_pd(x), _mm256_set1_pd(x)}}; }
+inline D zero_doubles() { return set1_doubles(0); }
+inline D to_doubles(V x) {
+  return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x)), _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))}};
+}
 
 // Integers: eight 32-bit lanes or sixteen 16-bit lanes.
 using I = __m256i;

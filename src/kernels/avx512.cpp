@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+#include "kernels/doubles_x86.h"
 #include "kernels/kernels.h"
 #include "kernels/pack_x86.h"
+#include "kernels/transpose_x86.h"
 
 namespace tamis {
 namespace {
@@ -113,6 +115,18 @@ struct Packing {
   }
   __mmask16 mask;
 };
+
+using D = Doubles<4>;
+inline D set1_doubles(double x) {
+  return each_part<4>([&](int) { return _mm256_set1_pd(x); });
+}
+inline D zero_doubles() { return set1_doubles(0); }
+inline D to_doubles(V x) {
+  const __m256 low = _mm512_castps512_ps256(x);
+  const __m256 high = _mm512_extractf32x8_ps(x, 1);
+  return {{_mm256_cvtps_pd(_mm256_castps256_ps128(low)), _mm256_cvtps_pd(_mm256_extractf128_ps(low, 1)),
+           _mm256_cvtps_pd(_mm256_castps256_ps128(high)), _mm256_cvtps_pd(_mm256_extractf128_ps(high, 1))}};
+}
 
 // Integers: sixteen 32-bit lanes or thirty-two 16-bit lanes.
 using I = __m512i;

@@ -395,6 +395,7 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
 }  // namespace
 }  // namespace tamis
 
+#include "kernels/rows_body.h"
 #include "kernels/sieve_body.h"
 
 namespace tamis {
@@ -415,7 +416,8 @@ constexpr Kernels make_table(const char* name) {
           tile_weigh,
           tile_combine,
           exp2_all,
-          make_sieve_table()};
+          make_sieve_table(),
+          make_row_table()};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/rows.h"
 #include "kernels/sieve.h"
 
 namespace tamis {
@@ -64,6 +65,7 @@ struct Kernels {
   void (*exp2)(float* x, std::int64_t n);
 
   SieveKernels sieve;
+  RowKernels rows;
 };
 
 /// Where column c of q and o stands for the kernels of few queries.

@@ -70,6 +70,29 @@ struct Packing {
   void pack_numbers(int first, std::uint8_t* to) const { *to = static_cast<std::uint8_t>(first); }
 };
 
+constexpr int transposed = 1;
+inline void transpose(const float* from, std::int64_t, float* to, std::int64_t) { *to = *from; }
+
+using D = double;
+inline D set1_doubles(double x) { return x; }
+inline D zero_doubles() { return 0; }
+inline D to_doubles(V x) { return static_cast<double>(x); }
+inline D add(D a, D b) { return a + b; }
+inline D sub(D a, D b) { return a - b; }
+inline D mul(D a, D b) { return a * b; }
+inline D fma(D a, D b, D c) { return a * b + c; }
+inline D max(D a, D b) { return b > a ? b : a; }
+inline D round_nearest(D x) { return __builtin_nearbyint(x); }
+/// 2^n for integral n in −1022 … 1023.
+inline D power_of_two(D n) {
+  const std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(n) + 1023) << 52;
+  double y;
+  std::memcpy(&y, &bits, sizeof y);
+  return y;
+}
+inline double reduce_add(D x) { return x; }
+inline void store(double* p, D x) { *p = x; }
+
 // Integers: one 32-bit lane, or two 16-bit lanes in it.
 using I = std::int32_t;
 inline std::int32_t lane(I x, int i) {

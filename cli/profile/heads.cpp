@@ -1,0 +1,130 @@
+// A table per layer with a line per head, and what the heads have in common.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "profile/report.h"
+#include "profile/spark.h"
+#include "terminal/table.h"
+
+namespace tamis::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::vector<double> medians_of(const SupportProfile& support) {
+  std::vector<double> medians;
+  for (const GrowthBin& bin : support.growth) medians.push_back(bin.k_eps.median);
+  return medians;
+}
+
+std::string interval(const LawFit& law) {
+  if (!std::isfinite(law.C_low)) return "-";
+  return fmt::format("{:.2f}…{:.2f}", law.C_low, law.C_high);
+}
+
+Row line_of(const HeadProfile& head) {
+  const SupportProfile& support = head.by_eps.front();
+  const Coverage& held_out = support.rules.power.held_out;
+  Row row{std::to_string(head.head),
+          number(support.k_eps.median),
+          fmt::format("{}…{}", number(support.k_eps.p10), number(support.k_eps.p90)),
+          percent(support.share.median),
+          bar(support.share.median, 6),
+          sparkline(medians_of(support), true),
+          std::string(name_of(support.law.law)),
+          std::isfinite(support.law.C) ? fmt::format("{:.2f}", support.law.C) : "-",
+          interval(support.law),
+          number(support.null.median)};
+  for (std::size_t e = 1; e < head.by_eps.size(); ++e) row.push_back(number(head.by_eps[e].k_eps.median));
+  row.insert(row.end(), {number(head.sigma.median), mass(head.top1.median), number(head.support.median),
+                         mass(head.sink.median)});
+  row.push_back(held_out.rows > 0 && support.rules.power.finite() ? percent(held_out.rate) : "-");
+  return row;
+}
+
+Row heading_of(const Profile& profile) {
+  const std::vector<double>& eps = profile.options.rows.eps;
+  Row row{"head",  "k " + eps_text(eps[0]), "p10…p90", "of n", "", "growth", "law", "C", "interval",
+          "null k"};
+  for (std::size_t e = 1; e < eps.size(); ++e) row.push_back("k " + eps_text(eps[e]));
+  row.insert(
+      row.end(),
+      {"sigma", "top-1", "e^H",
+       profile.options.rows.sinks == 1 ? "first" : fmt::format("first {}", profile.options.rows.sinks),
+       "held out"});
+  return row;
+}
+
+double middle(std::vector<double> values) {
+  std::erase_if(values, [](double x) { return !std::isfinite(x); });
+  if (values.empty()) return std::nan("");
+  std::ranges::sort(values);
+  return values[(values.size() - 1) / 2];
+}
+
+}  // namespace
+
+std::string eps_text(double eps) { return fmt::format("{:.4g}%", 100 * eps); }
+std::string number(double value) {
+  if (!std::isfinite(value)) return "-";
+  return std::abs(value) < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+std::string mass(double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; }
+std::string percent(double share) {
+  return std::isfinite(share) ? fmt::format("{:.1f}%", 100 * share) : "-";
+}
+
+std::string head_tables(const Profile& profile) {
+  // One table, so that columns stand below each other, then parted by layer.
+  std::vector<Row> rows{heading_of(profile)};
+  for (const HeadProfile& head : profile.heads) rows.push_back(line_of(head));
+  std::istringstream lines(table_text(rows));
+  std::string heading;
+  std::getline(lines, heading);
+  std::string text;
+  const HeadProfile* before = nullptr;
+  for (const HeadProfile& head : profile.heads) {
+    if (before == nullptr || before->layer != head.layer)
+      text += fmt::format("{}layer {}\n{}\n", before == nullptr ? "" : "\n", head.layer, heading);
+    std::string line;
+    std::getline(lines, line);
+    text += line + '\n';
+    before = &head;
+  }
+  return text + '\n';
+}
+
+std::string law_summary(const Profile& profile) {
+  std::string text;
+  for (std::size_t e = 0; e < profile.options.rows.eps.size(); ++e) {
+    std::map<Law, int> laws;
+    std::map<std::string, int> reasons;
+    std::vector<double> exponents, keys, shares;
+    for (const HeadProfile& head : profile.heads) {
+      const SupportProfile& support = head.by_eps[e];
+      ++laws[support.law.law];
+      if (support.law.law == Law::none && !support.law.reason.empty()) ++reasons[support.law.reason];
+      exponents.push_back(support.law.C);
+      keys.push_back(support.k_eps.median);
+      shares.push_back(support.share.median);
+    }
+    std::vector<std::string> counts;
+    counts.reserve(laws.size());
+    for (const auto& [law, count] : laws) counts.push_back(fmt::format("{} {}", name_of(law), count));
+    text += fmt::format("k {}: laws {}; median C {}, k {} ({} of n) over {} heads.\n",
+                        eps_text(profile.options.rows.eps[e]), fmt::join(counts, ", "),
+                        number(middle(exponents)), number(middle(keys)), percent(middle(shares)),
+                        profile.heads.size());
+    if (laws.size() == 1 && laws.contains(Law::none))
+      for (const auto& [reason, count] : reasons)
+        text += fmt::format("  no law in {} heads: {}\n", count, reason);
+  }
+  return text;
+}
+
+}  // namespace tamis::cli

@@ -1,0 +1,157 @@
+#include "profile/head.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "profile/quantiles.h"
+
+namespace tamis {
+namespace {
+
+/// Columns of the rows of one head that see a key.
+class Columns {
+ public:
+  Columns(const RowFigures& figures, std::int64_t first, std::int64_t count) : figures_(figures) {
+    for (std::int64_t row = first; row < first + count; ++row)
+      if (figures.n[static_cast<std::size_t>(row)] > 0) rows_.push_back(static_cast<std::size_t>(row));
+  }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows_.size()); }
+  /// Column `c` of a table of `width` columns.
+  template <class T>
+  [[nodiscard]] std::vector<double> of(const std::vector<T>& table, std::size_t width = 1,
+                                       std::size_t c = 0) const {
+    std::vector<double> column;
+    column.reserve(rows_.size());
+    for (const std::size_t row : rows_) column.push_back(static_cast<double>(table[row * width + c]));
+    return column;
+  }
+  [[nodiscard]] std::vector<double> support() const {
+    std::vector<double> column = of(figures_.entropy);
+    for (double& x : column) x = std::exp(x);
+    return column;
+  }
+
+ private:
+  const RowFigures& figures_;
+  std::vector<std::size_t> rows_;
+};
+
+std::vector<double> picked(std::span<const double> values, const BinRows& rows) {
+  std::vector<double> some;
+  some.reserve(rows.size());
+  for (const std::size_t row : rows) some.push_back(values[row]);
+  return some;
+}
+
+std::vector<double> ratio(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> ratios(a.size());
+  std::transform(a.begin(), a.end(), b.begin(), ratios.begin(), std::divides<>());
+  return ratios;
+}
+
+SupportProfile profile_support(const Columns& columns, const RowFigures& figures, std::size_t e,
+                               const GaussianNull& null, const ProfileOptions& options) {
+  const std::vector<double> n = columns.of(figures.n);
+  const std::vector<double> sigma = columns.of(figures.sigma);
+  const std::vector<double> k_eps = columns.of(figures.k_eps, figures.eps.size(), e);
+  const std::vector<double> w_eps = columns.of(figures.w_eps, figures.eps.size(), e);
+  const std::vector<double> expected = columns.of(figures.null, figures.eps.size(), e);
+
+  SupportProfile support;
+  support.eps = figures.eps[e];
+  support.k_eps = quantiles(k_eps);
+  support.share = quantiles(ratio(k_eps, n));
+  support.null = quantiles(expected);
+  support.law = fit_law({n, k_eps, sigma}, null, options.law);
+  support.rules =
+      compare_rules(n, k_eps, w_eps, split_rows(n, 0, options.law.seed), figures.sinks, options.delta);
+  for (const BinRows& rows : length_bins(n, options.bins)) {
+    GrowthBin bin;
+    bin.n_low = n[rows.front()];
+    bin.n_high = n[rows.back()];
+    bin.rows = static_cast<std::int64_t>(rows.size());
+    bin.n = median(picked(n, rows));
+    bin.k_eps = quantiles(picked(k_eps, rows));
+    bin.law = predicted_support(support.law, null, bin.n);
+    bin.null = median(picked(expected, rows));
+    support.growth.push_back(bin);
+  }
+  return support;
+}
+
+/// The calibrated rule of the first eps; until the mass is proven where there is none.
+Budget budget_of(const SupportProfile& support) {
+  Budget budget;
+  if (support.rules.power.finite() && support.rules.power.alpha > 0) {
+    budget.kind = Budget::Kind::power;
+    budget.alpha = support.rules.power.alpha;
+    budget.exponent = support.rules.power.C;
+  } else {
+    budget.eps = support.eps;
+  }
+  return budget;
+}
+
+}  // namespace
+
+void add_null(RowFigures& figures, std::span<const GaussianNull> nulls) {
+  figures.null.assign(figures.k_eps.size(), 0);
+  for (std::size_t row = 0; row < figures.n.size(); ++row)
+    for (std::size_t e = 0; e < nulls.size() && figures.n[row] > 0; ++e)
+      figures.null[row * nulls.size() + e] =
+          nulls[e].at(static_cast<double>(figures.n[row]), figures.sigma[row]).median;
+}
+
+HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int64_t head,
+                         std::int64_t queries, std::span<const GaussianNull> nulls,
+                         const ProfileOptions& options) {
+  const Columns columns(figures, head * queries, queries);
+  HeadProfile result;
+  result.layer = layer;
+  result.head = head;
+  result.rows = columns.count();
+  result.n = quantiles(columns.of(figures.n));
+  result.top1 = quantiles(columns.of(figures.top1));
+  result.entropy = quantiles(columns.of(figures.entropy));
+  result.support = quantiles(columns.support());
+  result.sink = quantiles(columns.of(figures.sink));
+  result.mean = quantiles(columns.of(figures.mean));
+  result.sigma = quantiles(columns.of(figures.sigma));
+  for (std::size_t w = 0; w < figures.windows.size(); ++w)
+    result.window.push_back(quantiles(columns.of(figures.window, figures.windows.size(), w)));
+  for (std::size_t e = 0; e < figures.eps.size(); ++e)
+    result.by_eps.push_back(profile_support(columns, figures, e, nulls[e], options));
+  result.budget = budget_of(result.by_eps.front());
+  return result;
+}
+
+void add_norm(HeadProfile& head, const WeightNorm& norm, std::optional<double> input_bound) {
+  head.norm = norm;
+  if (!input_bound || head.rows == 0) return;
+  for (SupportProfile& support : head.by_eps)
+    support.predicted = predict_from_norm(*input_bound, norm.norm, head.n.median, support.eps);
+  head.R = head.by_eps.front().predicted->R;
+}
+
+std::vector<CollapseBin> collapse_of(const RowFigures& figures, std::int64_t bins) {
+  const Columns columns(figures, 0, figures.rows);
+  const std::vector<double> n = columns.of(figures.n);
+  const std::vector<double> top1 = columns.of(figures.top1);
+  const std::vector<double> support = columns.support();
+  const std::vector<double> sink = columns.of(figures.sink);
+  std::vector<CollapseBin> collapse;
+  for (const BinRows& rows : length_bins(n, bins)) {
+    CollapseBin bin;
+    bin.n_low = n[rows.front()];
+    bin.n_high = n[rows.back()];
+    bin.rows = static_cast<std::int64_t>(rows.size());
+    bin.n = median(picked(n, rows));
+    bin.top1 = quantiles(picked(top1, rows));
+    bin.support = quantiles(picked(support, rows));
+    bin.sink = quantiles(picked(sink, rows));
+    collapse.push_back(bin);
+  }
+  return collapse;
+}
+
+}  // namespace tamis

@@ -1,0 +1,325 @@
+// Whole profiles: of the shipped trace and of small ones, their file, and two of them side by side.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include <tamis/profile.h>
+
+#include "io_support.h"
+#include "profile/profile_file.h"
+#include "profile/quantiles.h"
+
+namespace tamis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string data_trace = std::string(TAMIS_DATA_DIR) + "/smollm2-kjv-8k-small.safetensors";
+
+/// The profile of layer 12 of the shipped trace, made once.
+const Profile& shipped() {
+  static const Profile made = [] {
+    ProfileOptions options;
+    options.layers = {12};
+    options.law.resamples = 99;
+    Workspace workspace(1);
+    return profile(Trace(data_trace), options, workspace);
+  }();
+  return made;
+}
+
+/// A trace of one layer: `queries` places, 2 query heads over 1 KV head, 4 dimensions.
+std::string small_trace(const test::Folder& folder, const std::vector<std::int64_t>& positions,
+                        std::int64_t tokens, bool weights = false) {
+  constexpr std::int64_t d = 4;
+  constexpr std::int64_t hidden = 6;
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  const auto drawn = [&](std::int64_t count) {
+    std::vector<float> x(static_cast<std::size_t>(count));
+    for (float& v : x) v = 2 * normal(random);
+    return x;
+  };
+  const auto queries = static_cast<std::int64_t>(positions.size());
+  const std::vector<float> q = drawn(2 * queries * d);
+  const std::vector<float> k = drawn(tokens * d);
+  const std::vector<float> w_q = drawn(2 * hidden * d);
+  const std::vector<float> w_k = drawn(hidden * d);
+  const std::vector<float> bound{0.5F};
+  std::vector<TensorRef> tensors{
+      {{"positions", DType::i64, {queries}}, positions.data()},
+      {{"layers.0.q", DType::f32, {2, queries, d}}, q.data()},
+      {{"layers.0.k", DType::f32, {1, tokens, d}}, k.data()},
+      {{"layers.0.v", DType::f32, {1, tokens, d}}, k.data()},
+  };
+  if (weights) {
+    tensors.push_back({{"layers.0.w_q", DType::f32, {2, hidden, d}}, w_q.data()});
+    tensors.push_back({{"layers.0.w_k", DType::f32, {1, hidden, d}}, w_k.data()});
+    tensors.push_back({{"layers.0.input_bound", DType::f32, {1}}, bound.data()});
+  }
+  const std::string path = folder / "trace.safetensors";
+  write_safetensors(path, tensors, {{"scale", "0.5"}, {"causal", "true"}, {"model", "made"}});
+  return path;
+}
+
+std::vector<std::int64_t> evenly(std::int64_t count, std::int64_t tokens) {
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < count; ++i) positions.push_back((i + 1) * tokens / count - 1);
+  return positions;
+}
+
+TEST(Profile, FiguresOfHeadsAreThoseOfTheirRows) {
+  ProfileOptions options;
+  options.layers = {12};
+  options.law.resamples = 99;
+  Workspace workspace(1);
+  RowFigures rows;
+  const Profile made = profile(Trace(data_trace), options, workspace, {},
+                               [&](const TraceLayer&, const RowFigures& figures) { rows = figures; });
+  ASSERT_EQ(made.heads.size(), 3U);
+  const std::int64_t queries = made.queries;
+  for (std::int64_t h = 0; h < 3; ++h) {
+    const HeadProfile& head = made.heads[static_cast<std::size_t>(h)];
+    EXPECT_EQ(head.layer, 12);
+    EXPECT_EQ(head.head, h);
+    EXPECT_EQ(head.rows, queries);
+    std::vector<double> support;
+    std::vector<double> k;
+    for (std::int64_t r = h * queries; r < (h + 1) * queries; ++r) {
+      support.push_back(std::exp(rows.entropy[static_cast<std::size_t>(r)]));
+      k.push_back(static_cast<double>(rows.k_eps_of(r)[1]));
+    }
+    EXPECT_EQ(head.support.median, quantiles(support).median);
+    EXPECT_EQ(head.by_eps[1].k_eps.p90, quantiles(k).p90);
+    const auto first = static_cast<std::size_t>(h * queries);
+    EXPECT_EQ(rows.null[2 * first + 1],
+              GaussianNull(0.05).at(static_cast<double>(rows.n[first]), rows.sigma[first]).median);
+    // Bins part the rows: they add up, and lengths ascend.
+    std::int64_t binned = 0;
+    double before = 0;
+    for (const GrowthBin& bin : head.by_eps[0].growth) {
+      binned += bin.rows;
+      EXPECT_GT(bin.n_low, before);
+      EXPECT_LE(bin.n_low, bin.n);
+      EXPECT_LE(bin.n, bin.n_high);
+      before = bin.n_high;
+    }
+    EXPECT_EQ(binned, queries);
+  }
+  std::int64_t collapsed = 0;
+  for (const CollapseBin& bin : made.layers.at(0).collapse) collapsed += bin.rows;
+  EXPECT_EQ(collapsed, 3 * queries);
+}
+
+TEST(Profile, BitsDoNotDependOnThreads) {
+  ProfileOptions options;
+  options.layers = {12};
+  options.law.resamples = 99;
+  Workspace workspace(2);
+  EXPECT_EQ(profile_text(profile(Trace(data_trace), options, workspace)), profile_text(shipped()));
+}
+
+TEST(Profile, TheFileReadsBackAsItWasWritten) {
+  const test::Folder folder;
+  write_profile(folder / "p.json", shipped());
+  EXPECT_EQ(folder.entries(), 1U);
+  EXPECT_EQ(profile_text(read_profile(folder / "p.json")), profile_text(shipped()));
+}
+
+TEST(Profile, AttendReadsTheRuleOfTheFirstEps) {
+  const test::Folder folder;
+  write_profile(folder / "p.json", shipped());
+  const std::vector<HeadBudget> budgets = read_profile_budgets(folder / "p.json");
+  ASSERT_EQ(budgets.size(), shipped().heads.size());
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    const HeadProfile& head = shipped().heads[i];
+    EXPECT_EQ(budgets[i].layer, head.layer);
+    EXPECT_EQ(budgets[i].head, head.head);
+    EXPECT_EQ(budgets[i].budget, head.budget);
+    EXPECT_EQ(head.budget.kind, Budget::Kind::power);
+    EXPECT_EQ(head.budget.alpha, head.by_eps.front().rules.power.alpha);
+    EXPECT_EQ(head.budget.exponent, head.by_eps.front().rules.power.C);
+  }
+}
+
+TEST(Profile, TooFewRowsStillGiveWhatTheyCan) {
+  for (const auto& positions : {std::vector<std::int64_t>{0}, {5, 5, 5}, {0, 40, 99}}) {
+    const test::Folder folder;
+    Workspace workspace(1);
+    const Profile made = profile(Trace(small_trace(folder, positions, 100)), {}, workspace);
+    ASSERT_EQ(made.heads.size(), 2U);
+    for (const HeadProfile& head : made.heads) {
+      const SupportProfile& support = head.by_eps.front();
+      EXPECT_EQ(head.rows, static_cast<std::int64_t>(positions.size()));
+      EXPECT_EQ(support.law.law, Law::none);
+      EXPECT_FALSE(support.law.reason.empty());
+      EXPECT_GE(support.k_eps.median, 1);
+      EXPECT_FALSE(support.rules.power.finite());
+      EXPECT_EQ(to_string(head.budget), "mass:0.01");
+    }
+    write_profile(folder / "p.json", made);
+    EXPECT_EQ(profile_text(read_profile(folder / "p.json")), profile_text(made));
+    EXPECT_EQ(read_profile_budgets(folder / "p.json").size(), 2U);
+  }
+}
+
+TEST(Profile, WeightsGiveRAndItsPrediction) {
+  const test::Folder folder;
+  Workspace workspace(1);
+  const Trace trace(small_trace(folder, evenly(60, 300), 300, true));
+  const Profile made = profile(trace, {}, workspace);
+  const auto norms = weight_norms(trace.read_weights(trace.layers()[0]), trace.layers()[0].shape,
+                                  trace.rotary(), trace.tokens());
+  for (std::size_t h = 0; h < 2; ++h) {
+    const HeadProfile& head = made.heads[h];
+    ASSERT_TRUE(head.norm && head.R);
+    EXPECT_EQ(head.norm->norm, norms[h].norm);
+    EXPECT_DOUBLE_EQ(*head.R, 0.25 * norms[h].norm);
+    ASSERT_TRUE(head.by_eps[1].predicted);
+    EXPECT_EQ(head.by_eps[1].predicted->k_eps,
+              predict_from_norm(0.5, norms[h].norm, head.n.median, 0.05).k_eps);
+  }
+  write_profile(folder / "p.json", made);
+  EXPECT_EQ(profile_text(read_profile(folder / "p.json")), profile_text(made));
+  EXPECT_FALSE(shipped().heads[0].norm || shipped().heads[0].R);
+}
+
+TEST(Profile, OptionsOutOfRangeAreNamed) {
+  const Trace trace(data_trace);
+  Workspace workspace(1);
+  const auto message = [&](const std::function<void(ProfileOptions&)>& change) {
+    ProfileOptions options;
+    change(options);
+    try {
+      (void)profile(trace, options, workspace);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::usage);
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_NE(message([](auto& o) { o.rows.eps = {}; }).find("no eps"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rows.eps = {0.1, 0.1}; }).find("twice"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.delta = 1; }).find("delta is 1"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.bins = 0; }).find("bins is 0"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.layers = {4}; }).find("no layer 4"), std::string::npos);
+}
+
+TEST(Profile, ProgressCoversAllLayersAndMayCancel) {
+  const test::Folder folder;
+  const Trace trace(small_trace(folder, evenly(60, 300), 300));
+  Workspace workspace(1);
+  double last = -1;
+  (void)profile(trace, {}, workspace, [&](double done, double total) {
+    EXPECT_GE(done, last);
+    EXPECT_LE(done, total);
+    last = done / total;
+    return true;
+  });
+  EXPECT_EQ(last, 1);
+  try {
+    (void)profile(trace, {}, workspace, [](double, double) { return false; });
+    FAIL() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::cancelled);
+  }
+}
+
+TEST(Profile, ComparisonFindsWhatDiffers) {
+  Profile other = shipped();
+  SupportProfile& support = other.heads[1].by_eps.front();
+  support.k_eps.median *= 3;
+  support.law.law = Law::linear;
+  support.law.C_low = shipped().heads[1].by_eps.front().law.C_high + 0.1;
+  support.law.C_high = support.law.C_low + 0.1;
+  const auto differences = compare_profiles(shipped(), other);
+  ASSERT_EQ(differences.size(), 3U);
+  EXPECT_EQ(differences[0].k_ratio, 1);
+  EXPECT_FALSE(differences[0].law_differs || differences[0].exponents_apart);
+  EXPECT_EQ(differences[1].k_ratio, 3);
+  EXPECT_TRUE(differences[1].law_differs && differences[1].exponents_apart);
+
+  Profile fewer = shipped();
+  fewer.heads.pop_back();
+  EXPECT_THROW((void)compare_profiles(shipped(), fewer), Error);
+  EXPECT_EQ(compare_profiles(fewer, shipped()).size(), 2U);
+  Profile rounder = shipped();
+  rounder.options.rows.eps[0] = 0.02;
+  EXPECT_THROW((void)compare_profiles(shipped(), rounder), Error);
+}
+
+/// Parses the shipped profile after a change to its JSON; the message of the error, or "".
+std::string refusal(const std::function<void(Json&)>& change) {
+  Json json = Json::parse(profile_text(shipped()));
+  change(json);
+  const std::string text = json.dump();
+  try {
+    (void)parse_profile(*test::source_of(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::input);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ProfileFile, WhatIsWrongIsNamed) {
+  EXPECT_EQ(refusal([](Json& j) { j["unknown"] = {1, 2}; }), "");
+  const std::pair<std::function<void(Json&)>, const char*> cases[] = {
+      {[](Json& j) { j = Json::array(); }, "is not a profile"},
+      {[](Json& j) { j["format"] = "other"; }, "\"format\" must be"},
+      {[](Json& j) { j["version"] = 2; }, "version"},
+      {[](Json& j) { j.erase("delta"); }, "no member delta"},
+      {[](Json& j) { j["heads"] = 3; }, "heads must be an array"},
+      {[](Json& j) { j["heads"][1] = 3; }, "heads[1] must be an object"},
+      {[](Json& j) { j["heads"][1]["C"] = "x"; }, "heads[1].C must be a number or null"},
+      {[](Json& j) { j["heads"][1]["law"] = "cubic"; }, "heads[1].law is 'cubic'"},
+      {[](Json& j) { j["heads"][1]["layer"] = -1; }, "heads[1].layer must be a whole number"},
+      {[](Json& j) { j["heads"][1]["layer"] = 1.5; }, "heads[1].layer must be a whole number"},
+      {[](Json& j) { j["heads"][1]["budget"] = "topk:0"; }, "heads[1].budget"},
+      {[](Json& j) { j["heads"][1]["k_eps"].erase("p90"); }, "no member heads[1].k_eps.p90"},
+      {[](Json& j) { j["heads"][1]["rules"]["power"]["window"] = 1; },
+       "power.window must be true or false"},
+      {[](Json& j) { j["heads"][1]["reason"] = nullptr; }, "heads[1].reason must be a string"},
+      {[](Json& j) { j["heads"][1]["other_eps"] = Json::array(); }, "heads[1] has 1 eps"},
+      {[](Json& j) { j["heads"][1]["eps"] = 0.5; }, "heads[1] has eps 0.5"},
+      {[](Json& j) { j["heads"][1]["head"] = 0; }, "heads must ascend"},
+      {[](Json& j) { j["eps"] = Json::array(); }, "eps must not be empty"},
+  };
+  for (const auto& [change, part] : cases)
+    EXPECT_NE(refusal(change).find(part), std::string::npos) << part << " is not in: " << refusal(change);
+  EXPECT_THROW((void)parse_profile(*test::source_of("{")), Error);
+  EXPECT_THROW((void)parse_profile(*test::source_of("")), Error);
+}
+
+TEST(ProfileQuantiles, AreValuesThatAShareDoesNotExceed) {
+  EXPECT_EQ(quantiles({5}).p10, 5);
+  EXPECT_EQ(quantiles({3, 1, 2}).median, 2);
+  std::vector<double> ten{10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
+  EXPECT_EQ(quantiles(ten).p10, 1);
+  EXPECT_EQ(quantiles(ten).median, 5);
+  EXPECT_EQ(quantiles(ten).p90, 9);
+  EXPECT_TRUE(std::isnan(quantiles({}).median));
+}
+
+TEST(ProfileQuantiles, BinsHoldAllRowsAndNeverPartALength) {
+  const std::vector<double> n{5, 1, 3, 3, 3, 3, 9, 2};
+  const auto bins = length_bins(n, 4);
+  std::vector<int> seen(n.size());
+  double before = 0;
+  for (const BinRows& bin : bins) {
+    EXPECT_GT(n[bin.front()], before);
+    for (const std::size_t row : bin) {
+      ++seen[row];
+      before = std::max(before, n[row]);
+    }
+  }
+  EXPECT_EQ(seen, std::vector<int>(n.size(), 1));
+  EXPECT_LE(bins.size(), 4U);
+  EXPECT_EQ(length_bins(std::vector<double>(50, 7.0), 8).size(), 1U);
+  EXPECT_TRUE(length_bins({}, 8).empty());
+}
+
+}  // namespace
+}  // namespace tamis
