@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Dense and sparse attention on the shipped trace, checked against the f64 reference, and a page about it.
+# Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, and a page about them.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
 # PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about twenty seconds.
 set -euo pipefail
@@ -28,6 +28,7 @@ for eps in 0.05 0.01; do
   attend "mass-$eps" --budget "mass:$eps"
   sparse+=(--sparse "$folder/mass-$eps.safetensors" "$folder/mass-$eps.json")
 done
+"$program" profile "$trace" --eps 0.01,0.05 --out "$folder/profile.json" > "$folder/profile.txt"
 "$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" "${sparse[@]}" \
-  --page "$folder/index.html"
+  --profile "$folder/profile.json" --page "$folder/index.html"
 echo "$folder/index.html"

@@ -220,6 +220,51 @@ def curve_chart(heads, tokens):
     )
 
 
+def growth_chart(heads):
+    """Keys needed against keys seen, by a profile's ranges of length: one small chart for every head."""
+    rows = [
+        {
+            "layer": f"layer {head['layer']}",
+            "head": f"head {head['head']}",
+            "n": part["n"],
+            "low": part["k_eps"]["p10"],
+            "k": part["k_eps"]["median"],
+            "high": part["k_eps"]["p90"],
+            "law": part["law"],
+            "null": part["null"],
+        }
+        for head in heads
+        for part in head["growth"]
+    ]
+    layers = [f"layer {n}" for n in sorted({head["layer"] for head in heads})]
+    columns = [f"head {n}" for n in sorted({head["head"] for head in heads})]
+    lengths = [row["n"] for row in rows]
+    ends = [0.85 * min(lengths), 1.18 * max(lengths)]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("n:Q", scale=alt.Scale(type="log", domain=ends, nice=False), title="keys seen",
+                axis=alt.Axis(values=[1000, 2000, 4000, 8000], format=",d"))
+    )  # fmt: skip
+    y = alt.Scale(type="log")
+    bar = base.mark_rule(color=MEASURED, opacity=0.45, strokeWidth=3).encode(
+        y=alt.Y("low:Q", scale=y, title="keys needed", axis=alt.Axis(values=[10, 100, 1000, 10000], format=",d")),
+        y2="high:Q",
+    )  # fmt: skip
+    dot = base.mark_point(color=MEASURED, filled=True, size=34, opacity=1).encode(y=alt.Y("k:Q", scale=y))
+    law = base.mark_line(color=CERTIFIED, strokeWidth=2).encode(y=alt.Y("law:Q", scale=y))
+    null = base.mark_line(color=INK, opacity=0.5, strokeWidth=1.2, strokeDash=[4, 3]).encode(
+        y=alt.Y("null:Q", scale=y)
+    )
+    return (
+        (null + bar + law + dot)
+        .properties(width=228, height=112)
+        .facet(
+            row=alt.Row("layer:N", sort=layers, title=None, header=alt.Header(labelAngle=0)),
+            column=alt.Column("head:N", sort=columns, title=None),
+            spacing=18,
+        )
+    )
+
+
 def reading_chart(curves, budgets):
     """Share of the dense bytes that a query reads against the keys it sees; a list of (layer, budget, keys seen,
     p10, median, p90)."""

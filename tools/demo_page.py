@@ -3,11 +3,11 @@
 from the truth, what was read, and what attention looks like.
 
 Reads the trace, the result of `tamis attend TRACE --dense --check --out RESULT --json > REPORT`, with --sparse
-those of runs with `--budget mass:EPS` in place of --dense, and nothing else. Weights are p = exp(scale * q.k - lse)
+those of runs with `--budget mass:EPS` in place of --dense, with --profile what `tamis profile TRACE --out PROFILE` wrote, and nothing else. Weights are p = exp(scale * q.k - lse)
 with the lse that tamis computed; errors are measured again here, in f64 with numpy, independently of tamis.
-Memory: a few matrices of queries x tokens.
+Memory: a matrix of queries x tokens for every head, and a few more.
 
-    tools/demo_page.py TRACE RESULT REPORT --sparse RESULT REPORT --page index.html
+    tools/demo_page.py TRACE RESULT REPORT --profile PROFILE --sparse RESULT REPORT --page index.html
     tools/demo_page.py TRACE RESULT REPORT --picture head.png --head 12:2
 """
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import altair as alt
+import demo_profile
 import demo_sparse
 import numpy as np
 import vl_convert
@@ -45,12 +46,20 @@ class Head:
     head: int
     map: np.ndarray  # queries x BINS: attention summed over neighbouring keys; NaN where no key is seen
     curve: np.ndarray  # 3 x len(ranks): p10, median, p90 of the mass of the heaviest keys
-    keys_for_95: int  # median number of keys that carry 95 % of a query's attention
+    heaviest: np.ndarray  # queries x keys: mass of the heaviest 1, 2, … keys
     first_token: float  # median share of the first token
     exact: np.ndarray  # queries x d: the exact output, computed here in f64
     error: np.ndarray  # per query, of the dense output
     certified: np.ndarray  # per query, by tamis
     worst_sum: float  # largest |sum of p - 1|
+
+    def keys_for(self, eps):
+        """For each query the fewest keys that carry all of its attention but eps."""
+        return np.argmax(self.heaviest >= self.heaviest[:, -1:] * (1 - eps), axis=1) + 1
+
+    @property
+    def keys_for_95(self):
+        return int(np.median(self.keys_for(0.05)))
 
 
 def read(path):
@@ -85,7 +94,7 @@ def study(trace, scale, result, layer, head):
         head,
         pooled,
         np.quantile(heaviest[:, ranks(tokens) - 1], [0.1, 0.5, 0.9], axis=0),
-        int(np.median(np.argmax(heaviest >= 0.95, axis=1) + 1)),
+        heaviest,
         float(np.median(p[:, 0])),
         exact_out,
         np.linalg.norm(out - exact_out, axis=1),
@@ -141,7 +150,7 @@ def thumbnails(heads, positions):
     return f'<div class="maps">{"".join(figures)}</div>'
 
 
-def page(args, trace, metadata, report, heads, shown, runs):
+def page(args, trace, metadata, report, heads, shown, runs, profile):
     tokens = trace[f"layers.{shown.layer}.k"].shape[1]
     positions = trace["positions"]
     names = {path: html.escape(Path(path).name) for path in (args.trace, args.result, args.report)}
@@ -150,6 +159,8 @@ def page(args, trace, metadata, report, heads, shown, runs):
     keys = sorted(head.keys_for_95 for head in heads)
     ratio = report["error"]["max"] / max(head.error.max() for head in heads)
     files = [args.trace, args.result, *(result for result, _ in args.sparse)]
+    if profile:
+        files.append(args.profile)
     digests = "".join(
         f"<dt>{'trace' if path == args.trace else 'result'}</dt><dd>{html.escape(Path(path).name)}, SHA-256 "
         f"<code>{hashlib.sha256(Path(path).read_bytes()).hexdigest()}</code></dd>\n"
@@ -157,6 +168,9 @@ def page(args, trace, metadata, report, heads, shown, runs):
     )
     commands = [command_line(args.trace, report, Path(args.result).name)]
     commands += [command_line(args.trace, run.report, run.names[0]) for run in runs]
+    if profile:
+        eps = ",".join(f"{one:g}" for one in profile["eps"])
+        commands.append(f"tamis profile {args.trace} --eps {eps} --out {Path(args.profile).name}")
     reports = [report, *(run.report for run in runs)]
     certificates = sum(one["queries"] for one in reports)
     tiles = [
@@ -216,6 +230,7 @@ band runs from the 10th to the 90th percentile, and the dot marks 95 %. Among th
 <figcaption>Computed from {names[args.trace]} and {names[args.result]}; the number of keys is on a logarithmic scale.
 </figcaption></figure>
 
+{demo_profile.section(profile, heads, Path(args.profile).name, Path(args.trace).name) if profile else ""}
 {demo_sparse.section(runs, heads, positions, Path(args.trace).name) if runs else ""}
 <h2>Evidence</h2>
 <pre><code>{html.escape(chr(10).join(commands))}</code></pre>
@@ -245,6 +260,7 @@ def parse_arguments():
         metavar=("RESULT", "REPORT"),
         help="the same of a run with --budget mass:EPS; may be given more than once",
     )
+    parser.add_argument("--profile", help="what tamis profile --out wrote")
     parser.add_argument("--page", help="write the page here")
     parser.add_argument("--picture", help="write the map of one head here, as PNG")
     parser.add_argument(
@@ -279,9 +295,10 @@ def main():
         sys.exit(
             f"demo_page.py: --head {args.head}: the trace has {', '.join(f'{h.layer}:{h.head}' for h in heads)}"
         )
+    profile = demo_profile.read_profile(args.profile) if args.profile else None
     if args.page:
         Path(args.page).write_text(
-            page(args, trace, metadata, report, heads, wanted[0], runs), encoding="utf-8"
+            page(args, trace, metadata, report, heads, wanted[0], runs, profile), encoding="utf-8"
         )
     if args.picture:
         tokens = trace[f"layers.{wanted[0].layer}.k"].shape[1]
