@@ -128,7 +128,7 @@ void memory(std::int64_t tokens) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    const Work work = synthetic(tokens, 32);
+    const Work work = synthetic(tokens, 128);
     const PageTables tables = work.tables();
     Workspace workspace(2);
     rusage before{};
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int repeats = argc > 2 ? std::max(1, std::atoi(argv[2])) : 9;
-  fmt::print("Peak memory of one pass over a head of n keys (d = 64, f16, 32 queries, 2 threads):\n\n");
+  fmt::print("Peak memory of one pass over a head of n keys (d = 64, f16, 128 queries, 2 threads):\n\n");
   fmt::print("| n | peak MiB | of which the pass | bytes per key |\n| --- | --- | --- | --- |\n");
   for (const std::int64_t tokens : {8192, 16384, 32768, 65536, 131072}) memory(tokens);
   fmt::print("\nTime, medians of {} interleaved repeats, target {}:\n\n", repeats, target());
