@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/random.h"
 #include "profile/quantiles.h"
 
 namespace tamis {
@@ -49,8 +50,16 @@ std::vector<double> ratio(std::span<const double> a, std::span<const double> b) 
   return ratios;
 }
 
+/// A seed of the head's own: were all heads dealt the same rows, one odd part of the text would sway them
+/// all.
+std::uint64_t split_seed(std::uint64_t seed, std::int64_t layer, std::int64_t head) {
+  const auto place = static_cast<std::uint64_t>(layer) << 32 | static_cast<std::uint64_t>(head);
+  return Stream(seed, Purpose::split, place).bits(2);  // split_rows takes draws 0 and 1
+}
+
 SupportProfile profile_support(const Columns& columns, const RowFigures& figures, std::size_t e,
-                               const GaussianNull& null, const ProfileOptions& options) {
+                               std::uint64_t seed, const GaussianNull& null,
+                               const ProfileOptions& options) {
   const std::vector<double> n = columns.of(figures.n);
   const std::vector<double> sigma = columns.of(figures.sigma);
   const std::vector<double> k_eps = columns.of(figures.k_eps, figures.eps.size(), e);
@@ -63,8 +72,7 @@ SupportProfile profile_support(const Columns& columns, const RowFigures& figures
   support.share = quantiles(ratio(k_eps, n));
   support.null = quantiles(expected);
   support.law = fit_law({n, k_eps, sigma}, null, options.law);
-  support.rules =
-      compare_rules(n, k_eps, w_eps, split_rows(n, 0, options.law.seed), figures.sinks, options.delta);
+  support.rules = compare_rules(n, k_eps, w_eps, split_rows(n, 0, seed), figures.sinks, options.delta);
   for (const BinRows& rows : length_bins(n, options.bins)) {
     GrowthBin bin;
     bin.n_low = n[rows.front()];
@@ -119,8 +127,9 @@ HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int
   result.sigma = quantiles(columns.of(figures.sigma));
   for (std::size_t w = 0; w < figures.windows.size(); ++w)
     result.window.push_back(quantiles(columns.of(figures.window, figures.windows.size(), w)));
+  const std::uint64_t seed = split_seed(options.law.seed, layer, head);
   for (std::size_t e = 0; e < figures.eps.size(); ++e)
-    result.by_eps.push_back(profile_support(columns, figures, e, nulls[e], options));
+    result.by_eps.push_back(profile_support(columns, figures, e, seed, nulls[e], options));
   result.budget = budget_of(result.by_eps.front());
   return result;
 }
