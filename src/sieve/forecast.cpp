@@ -18,12 +18,12 @@ struct Costs {
 /// not shrink with the head size. A wrong number costs time, never correctness.
 Costs time_costs(const Step& step) {
   const double x = 1.0 / static_cast<double>(step.layout->d);
-  return {0.24 + 12 * x, 0.6 + 32 * x, 0.65 + 38 * x, 0.8 + 90 * x, 0.8 + 90 * x};
+  return {0.3 + 14 * x, 0.7 + 40 * x, 0.8 + 45 * x, 1 + 100 * x, 1 + 100 * x};
 }
 
 /// A sample that misses the blocks which matter forecasts too much, never far too little: dense attention
 /// has to look sooner by this factor.
-constexpr double doubt = 1.5;
+constexpr double doubt = 1.15;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
