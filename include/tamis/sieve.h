@@ -24,8 +24,8 @@ struct SieveOptions {
   bool ladder = true;
   /// Queries that see fewer keys are computed densely: below it sparse reading does not pay.
   std::int64_t dense_below = 1024;
-  /// A budget of mass is met densely where a forecast says that this is sooner; with `fewest_bytes`, where
-  /// it reads less.
+  /// A budget of mass is met as soon as possible: densely where a forecast says that this is sooner, and
+  /// with thresholds that are quick to find. With `fewest_bytes`, by reading as little as possible.
   bool fewest_bytes = false;
   /// For checks: if it has rows, row r receives the weight used for each key that row r sees, all
   /// divided by one number of the row's own. At least shape.rows() × the most keys seen.

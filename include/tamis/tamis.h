@@ -358,7 +358,7 @@ typedef struct tamis_sieve_options {
   size_t size;
   int32_t no_ladder; /* 1: drop the keys that are not read exactly; 0: use what their codes say */
   int32_t
-      fewest_bytes; /* 1: meet a budget of mass densely only where that reads less; 0: where it is sooner */
+      fewest_bytes; /* 1: meet a budget of mass by reading as little as possible; 0: as soon as possible */
   int64_t dense_below;  /* queries that see fewer keys are computed densely; 0: 1024; 1: none are */
   float* weights;       /* NULL: not wanted */
   int64_t weights_cols; /* at least as many as the most keys seen */

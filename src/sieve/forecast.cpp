@@ -17,13 +17,14 @@ struct Costs {
 /// In time: measured with 4 rows on AVX2 at head sizes 64 and 128. What a key costs besides its codes does
 /// not shrink with the head size. A wrong number costs time, never correctness.
 Costs time_costs(const Step& step) {
-  const double x = 1.0 / static_cast<double>(step.layout->d);
+  const double x =
+      2.0 / static_cast<double>(std::max<std::int64_t>(64, step.layout->d + step.layout->value_d));
   return {0.3 + 14 * x, 0.7 + 40 * x, 0.8 + 45 * x, 1 + 100 * x, 1 + 100 * x};
 }
 
-/// A sample that misses the blocks which matter forecasts too much, never far too little: dense attention
-/// has to look sooner by this factor.
-constexpr double doubt = 1.15;
+/// Sparse reading has to look sooner by this factor: what it costs with cold caches varies, and to be
+/// slower than dense attention is worse than to miss a little speed.
+constexpr double sooner = 0.85;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
@@ -117,7 +118,7 @@ bool dense_is_cheaper(Step& step, float* warm) {
   walk_coarse(step, found.data());
   const bool by_bytes = step.options->fewest_bytes;
   const Costs unit = by_bytes ? byte_costs(step) : time_costs(step);
-  const double limit = ((by_bytes ? 1 : doubt) - unit.scan) * static_cast<double>(looked_at * block_keys);
+  const double limit = ((by_bytes ? 1 : sooner) - unit.scan) * static_cast<double>(looked_at * block_keys);
 
   double cost = 0;
   for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {

@@ -108,7 +108,6 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const C
   const auto middle = step.index->middle_block(step.head, block);
   const float unit = step.index->coarse_block(step.head, block).head().residual_unit;
   const auto& [key, count, weight, delta] = coded;
-  if (count == 0) return;
   std::array<float, block_keys> low, size, residual;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<std::size_t>(i);

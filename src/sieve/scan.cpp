@@ -94,8 +94,8 @@ bool scan_block(Step& step, std::int64_t block, const void* ahead, std::int64_t 
     step.at(block, r).sum = changed
                                 ? step.call->kernels.sieve.sum_unmarked(weights, block_keys, none.data())
                                 : sums[static_cast<std::size_t>(r)];
-    // Of a changed block what was the largest may be gone: then it is above what it should be, and no harm.
-    step.at(block, r).most = most[static_cast<std::size_t>(r)];
+    // What was the largest may be gone since: then it is above what it should be, which costs a look.
+    step.at(block, r).most = seen > 0 ? most[static_cast<std::size_t>(r)] : 0.0F;
     sane = sane && step.at(block, r).sum < 0x1p100F;
   }
   return sane;

@@ -13,7 +13,7 @@ void start_coarse(Step& step, const float* warm) {
     StepRow& row = row_of(step, r);
     row.expected = sum_over_spans(step, r, &SpanRow::expected);
     row.coarse = std::numeric_limits<double>::infinity();
-    const double share = step.ladder() ? planned_share : unrefined_share;
+    const double share = step.ladder() ? 1.0 : unrefined_share;
     row.limit = step.strictness * share * row.budget.eps * row.expected;
     const float before = warm[r];
     const double guess =

@@ -10,8 +10,6 @@ namespace tamis {
 
 /// Values may add as much to the error as this share of what the weights may: see docs/certificates.md.
 inline constexpr double value_share = 0.75;
-/// How much of a mass budget the coarse stage plans with: keys that other rows refine come for free.
-inline constexpr double planned_share = 1.0;
 /// Points per octave of the thresholds.
 inline constexpr int grid = 4;
 /// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
@@ -20,8 +18,8 @@ inline constexpr double value_worth = 0.11;
 /// Dropping: the share of the tolerance that keys which are not even refined may use up.
 inline constexpr double unrefined_share = 0.15;
 
-/// Walks look at a sample of blocks. A threshold that nothing is promised of is then settled; the one that
-/// keeps a promise goes on from there over all blocks.
+/// Where a walk looks at a sample of blocks: the share of them. A threshold that nothing is promised of is
+/// then settled; one that keeps a promise is asked about over all blocks.
 inline double share_looked_at(std::int64_t blocks, std::int64_t stride) {
   return static_cast<double>(blocks / stride) / static_cast<double>(blocks);
 }

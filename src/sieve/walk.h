@@ -29,12 +29,8 @@ struct Grid {
 class Walk {
  public:
   void start(int fineness, double near) {
-    grid_ = {fineness};
-    below_ = grid_.first() - 1;
-    above_ = grid_.last() + 1;
-    const int from = std::clamp(grid_.near(near), grid_.first() + fineness, grid_.last() - fineness);
     const int stride = std::max(1, fineness / 4);
-    ask({from - stride, from, from + stride, grid_.last()});
+    start(fineness, near, {-stride, 0, stride, 240 * fineness});
   }
   /// Asks first about points so many steps of the grid from the one nearest to `near`.
   void start(int fineness, double near, const std::array<int, 4>& steps) {
@@ -47,11 +43,9 @@ class Walk {
       points[i] = std::clamp(from + steps[i], grid_.first(), grid_.last());
     ask(points);
   }
-  /// Ends the walk at its last yes; false if there was none.
-  bool settle() {
-    if (below_ < grid_.first()) return false;
-    above_ = below_ + 1;
-    return true;
+  /// Ends the walk at its last yes, if there was one.
+  void settle() {
+    if (below_ >= grid_.first()) above_ = below_ + 1;
   }
   /// After a walk over a sample: asks about all, from the point found on.
   void restart() { start(grid_.fineness, grid_.point(below_)); }

@@ -89,6 +89,7 @@ SieveCase synthetic(std::uint64_t seed, std::int64_t item) {
   a.shape.scale =
       one_of(1.0F, 1.0F, 1.0F, 2.0F, 0.5F, -1.0F) / std::sqrt(static_cast<float>(a.shape.head_dim));
   a.tokens = static_cast<std::int64_t>(128 * std::exp2(static_cast<double>(random() % 4096) / 1024));
+  if (item % 8 == 0) a.tokens *= 4;  // several spans; these do not ask for the fewest bytes
   a.causal = random() % 3 == 0;
   a.masked =
       !a.causal && a.shape.queries > 1 && random() % 2 == 0;  // the first of a masked call sees nothing
@@ -192,6 +193,7 @@ void try_trace(const std::string& path, const CampaignOptions& options, std::spa
       call.q = {q.data(), whole.query_heads, whole.head_dim};
       call.kv = tables.heads();
       call.seen = trace.seen().subspan(static_cast<std::size_t>(i), 1);
+      call.fewest_bytes = item % 3 != 0;
       Workspace workspace(1);
       Tally tally =
           try_budgets(call, "99 real: " + file, fmt::format("{} layer {} query {}", file, layer.layer, i),
