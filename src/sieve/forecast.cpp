@@ -53,12 +53,8 @@ double expected_sum(const Step& step, int r) {
 Mask refined_keys_of(const Step& step, std::int64_t block) {
   Mask refined{};
   for (int r = 0; r < step.rows; ++r)
-    mark(step, step.bounds(block, r), block_keys, row_of(step, r).coarse / step.at(block, r).psi, refined);
+    mark(step, step.bounds(block, r), block_keys, coarse_threshold(step, block, r), refined);
   return refined;
-}
-
-float value_ratio(const Prices& price) {
-  return static_cast<float>(price.exact_value / price.middle_value);
 }
 
 /// Thresholds of values, from the bounds of the sampled blocks scaled to estimates.
@@ -71,7 +67,7 @@ void walk_values(Step& step, const Prices& price, double share) {
       for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
         const float phi = step.at(block, r).phi;
         step.call->kernels.sieve.tail_sums(step.bounds(block, r), block_keys, phi,
-                                           phi * residual_share(step, block), value_ratio(price),
+                                           phi * residual_share(step, block), price.value_ratio(),
                                            row.value_walk.asked().data(), sums.data());
       });
       row.value_walk.answer([&](int i) {
@@ -93,7 +89,7 @@ double later_cost(const Step& step, const Prices& price, const Costs& unit, std:
     const double missing = std::max(static_cast<double>(residual_share(step, block)), 1e-6);
     mark(step, bounds, block_keys, row.coarse * (price.exact_key / price.middle_key) / b.rho, exact);
     mark(step, bounds, block_keys, value / b.phi, coded);
-    mark(step, bounds, block_keys, value * static_cast<double>(value_ratio(price)) / missing / b.phi,
+    mark(step, bounds, block_keys, value * static_cast<double>(price.value_ratio()) / missing / b.phi,
          whole);
   }
   const Mask refined = refined_keys_of(step, block);

@@ -209,25 +209,23 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
   int blocks = 0;
   for (std::int64_t block = first; block < end; ++block)
     if (bits_in(step.coded_value[block]) > 0) work[static_cast<std::size_t>(blocks++)] = block;
-  constexpr int lead = 2;  // as in refine_span
-  std::array<CodedKeys, lead + 1> coded;
+  std::array<CodedKeys, pipeline_places> coded;
   float* rows = centroids;  // the centroids have been used
   for (CodedKeys& some : coded) {
     some.weight = rows;
     some.delta = rows + step.rows * picked_stride;
     rows += 2 * step.rows * picked_stride;
   }
-  const auto of = [&](int i) -> CodedKeys& { return coded[static_cast<std::size_t>(i % (lead + 1))]; };
+  const auto of = [&](int i) -> CodedKeys& { return coded[static_cast<std::size_t>(i % pipeline_places)]; };
   const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
-  for (int i = -lead; i < blocks; ++i) {
-    const int next = i + lead;
-    if (next < blocks) {
-      list_coded(step, at(next), of(next));
-      prefetch_scales(step, at(next));
-      prefetch_listed(codes_of(step, at(next), of(next)), layout.stride, layout.value_d32 / 2);
-    }
-    if (i >= 0) add_coded_values(step, span, at(i), of(i), batch.logits);
-  }
+  run_ahead(
+      blocks,
+      [&](int i) {
+        list_coded(step, at(i), of(i));
+        prefetch_scales(step, at(i));
+        prefetch_listed(codes_of(step, at(i), of(i)), layout.stride, layout.value_d32 / 2);
+      },
+      [&](int i) { add_coded_values(step, span, at(i), of(i), batch.logits); });
 }
 
 }  // namespace tamis

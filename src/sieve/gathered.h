@@ -26,6 +26,19 @@ inline void prefetch_row(const void* row, std::int64_t bytes) {
     __builtin_prefetch(static_cast<const std::byte*>(row) + line);
 }
 
+/// Calls use(i) for i < blocks, and list(i), which asks memory for what use(i) reads, two blocks before: a
+/// miss takes as long as a block's work. State of a block may be kept in `pipeline_places` places, by i
+/// modulo that.
+inline constexpr int pipeline_lead = 2;
+inline constexpr int pipeline_places = pipeline_lead + 1;
+template <class List, class Use>
+void run_ahead(int blocks, List list, Use use) {
+  for (int i = -pipeline_lead; i < blocks; ++i) {
+    if (i + pipeline_lead < blocks) list(i + pipeline_lead);
+    if (i >= 0) use(i);
+  }
+}
+
 /// The codes of listed keys.
 inline void prefetch_listed(const Listed& listed, std::int64_t stride, std::int64_t bytes) {
   for (int i = 0; i < listed.count; ++i) prefetch_row(listed.codes + listed.key[i] * stride, bytes);

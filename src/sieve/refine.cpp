@@ -6,6 +6,7 @@
 
 #include "sieve/gathered.h"
 #include "sieve/select.h"
+#include "sieve/select_parts.h"
 
 namespace tamis {
 namespace {
@@ -19,11 +20,6 @@ struct Candidates {
   std::array<std::uint8_t, picked_stride> middle;
   float* bound;  ///< rows of picked_stride
 };
-
-float threshold_of(const Step& step, std::int64_t block, int r) {
-  return static_cast<float>(
-      std::min(step.row[static_cast<std::size_t>(r)].coarse / step.at(block, r).psi, 0x1p120));
-}
 
 /// Whether a key of the block may exceed its row's threshold.
 bool worth_picking(const Step& step, std::int64_t block) {
@@ -49,7 +45,7 @@ void prefetch_block(const Step& step, std::int64_t block) {
 int list_block(Step& step, std::int64_t block, int place, Candidates& candidates) {
   std::array<float, sieve_rows> thresholds, rest;
   for (int r = 0; r < step.rows; ++r)
-    thresholds[static_cast<std::size_t>(r)] = threshold_of(step, block, r);
+    thresholds[static_cast<std::size_t>(r)] = coarse_threshold(step, block, r);
   const int count = step.call->kernels.sieve.pick(
       step.bounds(block, 0), step.rows, thresholds.data(),
       step.index->coarse_block(step.head, block).norms(),
@@ -163,31 +159,28 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
       step.at(block, r).place = 0;
     }
   }
-  // Codes are asked for two blocks before they are used, bounds one block before that: a miss takes as long
-  // as refining a block.
-  constexpr int lead = 2;
-  std::array<Candidates, lead + 1> candidates;
+  std::array<Candidates, pipeline_places> candidates;
   for (Candidates& some : candidates) {
     some.bound = scratch;
     scratch += step.rows * picked_stride;
   }
   const auto of = [&](int i) -> Candidates& {
-    return candidates[static_cast<std::size_t>(i % (lead + 1))];
+    return candidates[static_cast<std::size_t>(i % pipeline_places)];
   };
   const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
   int place = 0;
-  for (int i = 0; i < std::min(lead + 1, blocks); ++i) prefetch_block(step, at(i));
-  for (int i = -lead; i < blocks; ++i) {
-    const int next = i + lead;
-    if (next < blocks) {
-      if (next >= lead && next + 1 < blocks) prefetch_block(step, at(next + 1));
-      place = list_block(step, at(next), place, of(next));
-      prefetch_listed(listed_codes(step, at(next)), step.layout->stride, step.layout->d32 / 2);
-    }
-    if (i < 0) continue;
-    if (!refine_block(step, at(i), of(i), scratch)) step.reads[span].failed = true;
-    ask_refined(step, at(i));
-  }
+  for (int i = 0; i < std::min(pipeline_places, blocks); ++i) prefetch_block(step, at(i));
+  run_ahead(
+      blocks,
+      [&](int i) {
+        if (i >= pipeline_lead && i + 1 < blocks) prefetch_block(step, at(i + 1));
+        place = list_block(step, at(i), place, of(i));
+        prefetch_listed(listed_codes(step, at(i)), step.layout->stride, step.layout->d32 / 2);
+      },
+      [&](int i) {
+        if (!refine_block(step, at(i), of(i), scratch)) step.reads[span].failed = true;
+        ask_refined(step, at(i));
+      });
   SpanReads& reads = step.reads[span];
   reads.middle_keys = 0;
   for (std::int64_t block = first; block < end; ++block) reads.middle_keys += step.count[block];

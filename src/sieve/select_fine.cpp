@@ -65,7 +65,6 @@ void ask_refined(Step& step, std::int64_t block) {
   if (kind_of(step) != Kind::mass || n == 0) return;
   const Prices price(step);
   const float missing = coded_values(step, price) ? residual_share(step, block) : 0.0F;
-  const auto ratio = static_cast<float>(price.exact_value / price.middle_value);
   for (int r = 0; r < step.rows; ++r) {
     const StepRow& row = row_of(step, r);
     SpanRow& sums = step.sums(block / span_blocks, r);
@@ -73,7 +72,7 @@ void ask_refined(Step& step, std::int64_t block) {
       step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
                                           sums.asked.data());
     if (step.ladder() && step.picked(block, value_stride(step)) && !row.value_walk.done())
-      step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F, missing, ratio,
+      step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F, missing, price.value_ratio(),
                                          row.value_walk.asked().data(), sums.asked_value.data());
   }
 }

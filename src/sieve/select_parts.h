@@ -33,6 +33,8 @@ inline std::int64_t walk_stride(const Step& step) {
 struct Prices {
   explicit Prices(const Step& step);
   double middle_key, exact_key, middle_value, exact_value;
+  /// An exact value by a coded one.
+  [[nodiscard]] float value_ratio() const { return static_cast<float>(exact_value / middle_value); }
 };
 
 /// Bytes beyond the scan that the rows' thresholds theta·expected lead to, by the bounds of a block, and
@@ -48,6 +50,10 @@ inline StepRow& row_of(Step& step, int r) { return step.row[static_cast<std::siz
 inline const StepRow& row_of(const Step& step, int r) { return step.row[static_cast<std::size_t>(r)]; }
 
 inline float threshold(double t) { return static_cast<float>(std::min(t, 0x1p120)); }
+/// Bounds above it are refined.
+inline float coarse_threshold(const Step& step, std::int64_t block, int r) {
+  return threshold(row_of(step, r).coarse / step.at(block, r).psi);
+}
 
 /// How much of a value's distance from its centroid its code misses, at most.
 inline float residual_share(const Step& step, std::int64_t block) {
