@@ -1,5 +1,5 @@
 // tamis profile: how sparse every head of a trace is, and by which law that grows. One layer in memory at a
-// time; the time of one or two passes of dense attention.
+// time, with --rows the figures of all; the time of one or two passes of dense attention.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -84,6 +84,8 @@ std::vector<Number> list_of(const char* option, std::string_view text) {
     const std::string_view word = rest.substr(0, rest.find(','));
     Number number{};
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc::result_out_of_range)
+      throw Error(Code::usage, fmt::format("{}: '{}' is out of range", option, printable(word)));
     if (error != std::errc() || end != word.data() + word.size())
       throw Error(Code::usage,
                   fmt::format("{}: '{}' is not a number; give one or several with commas between", option,
@@ -94,8 +96,13 @@ std::vector<Number> list_of(const char* option, std::string_view text) {
   }
 }
 
+/// The file whatever the name it is given by; where the system cannot tell, the name itself.
 std::filesystem::path place_of(const std::string& file) {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
+  std::error_code error;
+  const std::filesystem::path named = std::filesystem::absolute(file, error);
+  if (error) return std::filesystem::path(file).lexically_normal();
+  const std::filesystem::path place = std::filesystem::weakly_canonical(named, error);
+  return error ? named.lexically_normal() : place;
 }
 
 /// Before the work: can every result be written, and to a file of its own?
@@ -104,14 +111,22 @@ void check_files(const Options& options) {
       {"--out", &options.out}, {"--rows", &options.rows}, {"--vega", &options.vega}};
   for (const auto& [name, file] : files) {
     if (!*file) continue;
+    check_out(name, **file, options.trace);
     for (const auto& [other_name, other] : files) {
       if (other == file) break;
       if (*other && place_of(**other) == place_of(**file))
         throw Error(Code::usage,
                     fmt::format("{} and {} name the same file, {}; give two", other_name, name, **file));
     }
-    check_out(name, **file, options.trace);
   }
+}
+
+/// Before the work: can the profile be compared with that of --against?
+void check_against(const Trace& trace, const ProfileOptions& wanted, const Profile& against,
+                   const std::string& path) try {
+  check_comparable(trace, wanted, against);
+} catch (const Error& error) {
+  throw Error(error.code(), fmt::format("--against {}: {}", path, error.what()));
 }
 
 ProfileOptions profile_options(const Options& options) {
@@ -130,6 +145,7 @@ int run_profile(const Options& options, const Globals& globals) {
   if (options.against) against = read_profile(*options.against);
   const Trace trace(options.trace);
   (void)chosen_layers(trace, options.layers);
+  if (against) check_against(trace, wanted, *against, *options.against);
   watch_interrupts();
   check_files(options);
 
@@ -160,7 +176,6 @@ int run_profile(const Options& options, const Globals& globals) {
       globals.backend,
       workspace.threads(),
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-  // Made before anything is written, since profiles that do not match are an error.
   const std::string text = globals.json ? profile_json(report) : profile_table(report);
   stop_if_interrupted();
   if (options.out) write_profile(*options.out, *result);

@@ -295,13 +295,19 @@ def main():
         sys.exit(
             f"demo_page.py: --head {args.head}: the trace has {', '.join(f'{h.layer}:{h.head}' for h in heads)}"
         )
+    tokens = trace[f"layers.{wanted[0].layer}.k"].shape[1]
     profile = demo_profile.read_profile(args.profile) if args.profile else None
+    if profile and not demo_profile.is_of(
+        profile, Path(args.trace).name, tokens, len(trace["positions"]), heads
+    ):
+        sys.exit(
+            "demo_page.py: --profile needs the profile of the same trace and layers as the dense report"
+        )
     if args.page:
         Path(args.page).write_text(
             page(args, trace, metadata, report, heads, wanted[0], runs, profile), encoding="utf-8"
         )
     if args.picture:
-        tokens = trace[f"layers.{wanted[0].layer}.k"].shape[1]
         Path(args.picture).write_bytes(head_picture(wanted[0], trace["positions"], tokens))
 
 

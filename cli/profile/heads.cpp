@@ -67,6 +67,26 @@ double middle(std::vector<double> values) {
   return values[(values.size() - 1) / 2];
 }
 
+/// Why heads have no law, each reason with its heads, as far as a page has room.
+std::string reasons_text(const std::map<std::string, std::vector<std::string>>& reasons) {
+  constexpr std::size_t most_reasons = 12;
+  constexpr std::size_t most_heads = 6;
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [reason, heads] : reasons) {
+    if (told++ == most_reasons) {
+      text += fmt::format("  … and {} more reasons; --json has all\n", reasons.size() - most_reasons);
+      break;
+    }
+    const auto last = heads.begin() + static_cast<std::ptrdiff_t>(std::min(heads.size(), most_heads));
+    text += fmt::format(
+        "  no law in {} {}{}: {}\n", heads.size() == 1 ? "head" : "heads",
+        fmt::join(heads.begin(), last, ", "),
+        heads.size() > most_heads ? fmt::format(" and {} more", heads.size() - most_heads) : "", reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string eps_text(double eps) { return fmt::format("{:.4g}%", 100 * eps); }
@@ -103,12 +123,13 @@ std::string law_summary(const Profile& profile) {
   std::string text;
   for (std::size_t e = 0; e < profile.options.rows.eps.size(); ++e) {
     std::map<Law, int> laws;
-    std::map<std::string, int> reasons;
+    std::map<std::string, std::vector<std::string>> reasons;
     std::vector<double> exponents, keys, shares;
     for (const HeadProfile& head : profile.heads) {
       const SupportProfile& support = head.by_eps[e];
       ++laws[support.law.law];
-      if (support.law.law == Law::none && !support.law.reason.empty()) ++reasons[support.law.reason];
+      if (support.law.law == Law::none && !support.law.reason.empty())
+        reasons[support.law.reason].push_back(fmt::format("{}:{}", head.layer, head.head));
       exponents.push_back(support.law.C);
       keys.push_back(support.k_eps.median);
       shares.push_back(support.share.median);
@@ -120,9 +141,7 @@ std::string law_summary(const Profile& profile) {
                         eps_text(profile.options.rows.eps[e]), fmt::join(counts, ", "),
                         number(middle(exponents)), number(middle(keys)), percent(middle(shares)),
                         profile.heads.size());
-    if (laws.size() == 1 && laws.contains(Law::none))
-      for (const auto& [reason, count] : reasons)
-        text += fmt::format("  no law in {} heads: {}\n", count, reason);
+    text += reasons_text(reasons);
   }
   return text;
 }

@@ -94,6 +94,14 @@ std::string log_course(const std::vector<double>& medians) {
   return fmt::format("{} {} {}", number(medians.front()), sparkline(medians, true), number(medians.back()));
 }
 
+/// B²·low … B²·high, B that of the head's layer.
+std::string range_of_R(const Profile& profile, const HeadProfile& head) {
+  const auto layer = std::ranges::find(profile.layers, head.layer, &LayerProfile::layer);
+  if (layer == profile.layers.end() || !layer->input_bound) return "-";
+  const double square = *layer->input_bound * *layer->input_bound;
+  return fmt::format("{}…{}", number(square * head.norm->low), number(square * head.norm->high));
+}
+
 }  // namespace
 
 std::string rules_table(const Profile& profile) {
@@ -124,14 +132,17 @@ std::string collapse_table(const Profile& profile) {
 }
 
 std::string norm_table(const Profile& profile) {
-  std::vector<Row> rows{
-      {"layer", "head", "|W|_F", "over offsets", "R", "k predicted", "k", "C predicted", "C"}};
+  std::vector<Row> rows{{"layer", "head", "|W|_F", "over offsets", "R", "over offsets", "k predicted", "k",
+                         "C predicted", "C"}};
   for (const HeadProfile& head : profile.heads) {
     if (!head.norm) continue;
     const SupportProfile& support = head.by_eps.front();
-    Row row{std::to_string(head.layer), std::to_string(head.head), number(head.norm->norm),
+    Row row{std::to_string(head.layer),
+            std::to_string(head.head),
+            number(head.norm->norm),
             fmt::format("{}…{}", number(head.norm->low), number(head.norm->high)),
-            head.R ? number(*head.R) : "-"};
+            head.R ? number(*head.R) : "-",
+            range_of_R(profile, head)};
     row.push_back(support.predicted ? number(support.predicted->k_eps) : "-");
     row.push_back(number(support.k_eps.median));
     row.push_back(support.predicted ? number(support.predicted->exponent) : "-");
@@ -139,8 +150,9 @@ std::string norm_table(const Profile& profile) {
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return {};
-  return "R = B²·|W|_F, what it predicts at the median n, and what was measured\n" + table_text(rows) +
-         "\n";
+  return "R = B²·|W|_F at offset 0 and over all, what it predicts at the median n, and what was "
+         "measured\n" +
+         table_text(rows) + "\n";
 }
 
 }  // namespace tamis::cli

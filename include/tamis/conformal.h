@@ -41,7 +41,7 @@ struct Conformal {
   bool window = false;  ///< the last alpha keys and the sinks, rather than the heaviest
   std::int64_t sinks = 0;
   std::int64_t rows = 0;  ///< calibration rows, m
-  std::int64_t rank = 0;  ///< ⌈(1 − delta)(m + 1)⌉
+  std::int64_t rank = 0;  ///< ⌈(1 − delta)(m + 1)⌉, at least 1
   double mean_keys = 0;   ///< keys read per held-out row; NaN without held-out rows
   Coverage held_out;      ///< held-out rows that kept mass 1 − eps
 
@@ -70,7 +70,7 @@ struct Conformal {
 
 /// One rule on the held-out rows of one length bin.
 struct RuleCost {
-  double mean_keys = 0;
+  double mean_keys = 0;  ///< NaN without held-out rows
   Coverage held_out;
 };
 /// Held-out rows with n_low ≤ n ≤ n_high: the adaptive rule beside the two fixed ones.
@@ -86,8 +86,9 @@ struct RuleTable {
   Conformal power;
   Conformal topk;
   Conformal window;
-  std::vector<LengthBin>
-      bins;  ///< ascending, about equally many held-out rows in each; equal n never parted
+  /// Ascending; about equally many rows in each, counting all parts, so that heads of the same lengths have
+  /// the same bins whatever their parts. Equal n are never parted; a bin may have no held-out row.
+  std::vector<LengthBin> bins;
 };
 
 /// Calibrates the three rules on the same parts and lays them side by side over `bins` ranges of length.

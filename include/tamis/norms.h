@@ -15,10 +15,16 @@ namespace tamis {
 /// ‖W‖_F of one query head with its KV head, the scale included.
 struct WeightNorm {
   double norm = 0;  ///< at offset 0, which without rotary embedding is the only one
-  double low = 0;   ///< least and greatest over the offsets 0 … offsets − 1, and where
+  double low = 0;   ///< least and greatest over the offsets, and where
   double high = 0;
   std::int64_t low_offset = 0;
   std::int64_t high_offset = 0;
+};
+
+/// Which offsets i − j of a query i and a key j there are, both below the number given.
+enum class Offsets : std::uint8_t {
+  causal,  ///< 0 … offsets − 1
+  all,     ///< −(offsets − 1) … offsets − 1: queries see keys after them too
 };
 
 /// One per query head. Takes hidden·d² operations per head and d² per offset, O(d²) memory per thread
@@ -28,12 +34,14 @@ struct WeightNorm {
 [[nodiscard]] TAMIS_API std::vector<WeightNorm> weight_norms(const LayerWeights& weights,
                                                              const Shape& shape,
                                                              const std::optional<Rotary>& rotary,
-                                                             std::int64_t offsets, int threads = 1);
+                                                             std::int64_t offsets, int threads = 1,
+                                                             Offsets which = Offsets::causal);
 
 /// What R says about a row of n keys under the theory's own assumptions, entries of X independent, centred
-/// and within B: the standard deviation of the logits is then at most R, and a Gaussian row of that spread
-/// is the sparsest Gaussian row allowed. A bound, not an estimate: real inputs are neither independent nor
-/// centred.
+/// and within B: the standard deviation of a logit over queries and keys together is then at most R. So R
+/// bounds the rows' spreads in root mean square over queries; a single row, its query fixed, may spread
+/// wider. The prediction is for a Gaussian row of spread R. No estimate: real inputs are neither
+/// independent nor centred.
 struct NormPrediction {
   double R = 0;         ///< B²·norm
   double k_eps = 0;     ///< gaussian_support(n, R, eps)

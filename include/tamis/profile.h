@@ -65,7 +65,7 @@ struct HeadProfile {
   std::vector<Quantiles> window;                           ///< one per width of the options
   std::vector<SupportProfile> by_eps;                      ///< in the order of the options
   std::optional<WeightNorm> norm;  ///< where the trace has weights, or their norm (then at offset 0 only)
-  std::optional<double> R;         ///< B²·norm, where it has the bound too
+  std::optional<double> R;  ///< B²·norm at offset 0, where it has the bound too; B²·low … B²·high over all
 };
 
 /// Collapse of a layer: its heads' rows of similar length together.
@@ -97,8 +97,8 @@ struct Profile {
 using RowsCallback = std::function<void(const TraceLayer&, const RowFigures&)>;
 
 /// Profiles a trace. One layer in memory at a time; time as `row_figures`, a few milliseconds per head and
-/// eps for laws, and 0.1 s per eps. Heads with too few rows or lengths for a law or a rule are reported all
-/// the same; their LawFit::reason and Conformal say what is missing. Throws `usage` for options out of
+/// eps for laws, and 0.15 s per eps. Heads with too few rows or lengths for a law or a rule are reported
+/// all the same; their LawFit::reason and Conformal say what is missing. Throws `usage` for options out of
 /// range or a layer that the trace lacks, `input` for numbers that are not finite, `cancelled`. Same bits
 /// for any number of threads. Safe to call concurrently, each with its own Workspace.
 [[nodiscard]] TAMIS_API Profile profile(const Trace& trace, const ProfileOptions& options,
@@ -120,8 +120,10 @@ struct HeadDifference {
   bool law_differs = false;
   bool exponents_apart = false;  ///< the intervals for C do not meet
 };
-/// Every head of `a` with its like in `b`. Throws `usage`, saying what differs, if `b` lacks a head of `a`
-/// or was made for another first eps. Refers to both.
+/// Every head of `a` with its like in `b`. Throws `usage`, saying what differs, if `b` lacks a head of `a`,
+/// was made for another first eps, or names another model where both name one. Refers to both.
 [[nodiscard]] TAMIS_API std::vector<HeadDifference> compare_profiles(const Profile& a, const Profile& b);
+/// Before the work: throws as `compare_profiles(profile(trace, options, …), other)` would.
+TAMIS_API void check_comparable(const Trace& trace, const ProfileOptions& options, const Profile& other);
 
 }  // namespace tamis

@@ -64,9 +64,11 @@ inline constexpr double eps_slack = 0x1p-40;
 /// Figures of every row. Arguments as for `dense`; values are not read, and kv[h].v may be null.
 /// Throws `input` naming the row if a key it sees, or its query, gives a logit that is not finite.
 ///
-/// Reads K once per 16 or 32 queries of a KV head; the time is below twice that of `dense` over the same
-/// queries and keys. Scratch in the workspace: 4·(t + 4) bytes per key and thread, where t is 16 on AVX2,
-/// 32 on AVX-512 (four times that below 8,192 keys); no n × n array. Allocates the result. Safe to call
+/// Works on 2 to 4 tiles of rows of a KV head at a time, a tile being 16 rows on AVX2 and 32 on AVX-512,
+/// and reads K once for all of them: 4 tiles while their logits fit 2 MiB (up to 8,160 keys on AVX2, 4,064
+/// on AVX-512), 2 for long rows. The time is below twice that of `dense` over the same queries and keys.
+/// Scratch in the workspace: a float per key and row, and about 10 bytes per key: for long rows 140 bytes
+/// per key and thread on AVX2, 270 on AVX-512; no n × n array. Allocates the result. Safe to call
 /// concurrently, each with its own Workspace. Same bits for any number of threads.
 [[nodiscard]] TAMIS_API RowFigures row_figures(const Shape& shape, View<const float> q,
                                                std::span<const KvPages> kv,

@@ -13,8 +13,8 @@ struct Interval {
 };
 
 /// Studentised circular block bootstrap of the slope of y on x: blocks of dependence.block consecutive (x,
-/// y) pairs, drawn with replacement until they are as many rows as before. O(rows + resamples·rows/block);
-/// deterministic.
+/// y) pairs, drawn with replacement until they are as many rows as before. O(rows·block +
+/// resamples·rows/block) time, O(rows + resamples) memory; deterministic.
 Interval exponent_interval(const Series& series, const Line& line, const Dependence& dependence,
                            double confidence, std::int64_t resamples, std::uint64_t seed);
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
 #include "core/fail.h"
 #include "core/random.h"
+#include "profile/quantiles.h"
 #include "profile/series.h"
 #include "profile/special.h"
 
@@ -37,10 +39,11 @@ void check_delta(double delta) {
   if (!(delta > 0 && delta < 1)) fail(Code::usage, "delta = {}; it must lie between 0 and 1", delta);
 }
 
-/// ⌈(1 − delta)(m + 1)⌉, safe against a product that rounding puts just above an integer.
+/// ⌈(1 − delta)(m + 1)⌉, safe against a product that rounding puts just above an integer; the least rank
+/// is 1, also for a delta that the safety would round up to 1.
 std::int64_t rank_of(double delta, std::int64_t m) {
   const double exact = (1 - delta) * static_cast<double>(m + 1);
-  return static_cast<std::int64_t>(std::ceil(exact - 1e-9));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(exact - 1e-9)));
 }
 
 /// Whether the rule gives a row as much as it needs: k_eps keys, or a window of w_eps.
@@ -178,24 +181,19 @@ RuleTable compare_rules(std::span<const double> n, std::span<const double> k_eps
   table.topk = calibrate_power(n, k_eps, parts, 0, delta);
   table.window = calibrate_window(n, w_eps, parts, sinks, delta);
 
-  std::vector<std::size_t> rows = rows_of(Part::held_out, parts);
-  std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) { return n[a] < n[b]; });
-  std::size_t first = 0;
-  for (std::int64_t bin = 0; bin < bins && first < rows.size(); ++bin) {
-    const auto share = static_cast<double>(bin + 1) / static_cast<double>(bins);
-    auto last = std::max(first + 1,
-                         static_cast<std::size_t>(std::llround(share * static_cast<double>(rows.size()))));
-    while (last < rows.size() && n[rows[last]] == n[rows[last - 1]]) ++last;
-    const std::span<const std::size_t> part(rows.data() + first, last - first);
+  // Bins of all rows, not of the held-out ones: heads that share their lengths share their bins too.
+  for (const BinRows& rows : length_bins(n, bins)) {
+    BinRows part;
+    std::ranges::copy_if(rows, std::back_inserter(part),
+                         [&](std::size_t row) { return parts[row] == Part::held_out; });
     LengthBin entry;
-    entry.n_low = n[part.front()];
-    entry.n_high = n[part.back()];
+    entry.n_low = n[rows.front()];
+    entry.n_high = n[rows.back()];
     entry.rows = static_cast<std::int64_t>(part.size());
     entry.power = cost_of(table.power, n, k_eps, part);
     entry.topk = cost_of(table.topk, n, k_eps, part);
     entry.window = cost_of(table.window, n, w_eps, part);
     table.bins.push_back(entry);
-    first = last;
   }
   return table;
 }

@@ -99,8 +99,10 @@ Top top_of(const Path& path, double n) {
 double remainder_of(const Top& top, double normal, double sigma) {
   if (!(top.below > 0)) return 0;
   const double bound = top.x[top.count - 1];
-  const auto log_moment = [&](double s) {  // log E e^{s·(x − x[0])}
-    return s * (0.5 * s - top.x[0]) + log_normal_tail(s - bound) - std::log(top.probability);
+  // log E e^{s·(x − x[0])} = s²/2 − s·x[0] + log P(Z > s − bound) − log probability, less what cancels.
+  const auto log_moment = [&](double s) {
+    return s * (bound - top.x[0]) - 0.5 * bound * bound + log_scaled_tail(s - bound) -
+           std::log(top.probability);
   };
   const double log_mean = std::log(top.below) + log_moment(sigma);
   // Relative variance of the sum, whose logarithm is all that is left of it where it is too large for a
@@ -126,7 +128,7 @@ double support_of(const Top& top, double normal, double sigma, double eps) {
   }
   // The tail under t is the share Φ(t − sigma)/Φ(bound − sigma) of the rest.
   const double bound = top.x[top.count - 1];
-  const double t = sigma - normal_tail_quantile(allowed / rest * normal_tail(sigma - bound));
+  const double t = bound - tail_step(sigma - bound, allowed / rest);
   const double k = static_cast<double>(top.count) + top.below * (1 - normal_tail(-t) / top.probability);
   return std::min(static_cast<double>(top.count) + top.below, std::ceil(k - 1e-9 * top.below));
 }
@@ -156,9 +158,32 @@ GaussianSupport summarise(const Tops& tops, double sigma, double eps) {
   return result;
 }
 
-constexpr std::size_t length_nodes = 21;  ///< n = 2^0 … 2^20
-constexpr std::size_t spread_nodes = 41;  ///< sigma = 0, 0.5 … 20
+/// Nodes of the table along one axis: `fine` steps up to a seam, `coarse` steps beyond.
+struct Axis {
+  std::size_t fine;
+  std::size_t coarse;
+  [[nodiscard]] constexpr std::size_t nodes() const { return fine + coarse + 1; }
+};
+/// n = 2^0, 2^1 … 2^20, then 2^22, 2^24 … 2^32.
+constexpr Axis lengths{20, 6};
+constexpr double length_step = 2;
+constexpr double most_doublings = 32;
+/// sigma = 0, 0.5 … 10, then equal steps of 1/√sigma down to 0, sigma = ∞: there the two heaviest keys are
+/// close with a probability of order 1/sigma, so that means go as 1/sigma and deviations as 1/√sigma.
+constexpr Axis spreads{20, 20};
 constexpr double spread_step = 0.5;
+constexpr double spread_seam = 10;
+
+double length_at(std::size_t node) {
+  const auto i = static_cast<double>(node);
+  const auto seam = static_cast<double>(lengths.fine);
+  return std::exp2(i <= seam ? i : seam + length_step * (i - seam));
+}
+double spread_at(std::size_t node) {
+  if (node <= spreads.fine) return spread_step * static_cast<double>(node);
+  const double root = 1 - static_cast<double>(node - spreads.fine) / static_cast<double>(spreads.coarse);
+  return spread_seam / (root * root);  // infinite at the last
+}
 
 /// Weights of the cubic through four neighbouring nodes (Catmull and Rom), reflected at the ends.
 struct Cubic {
@@ -166,7 +191,8 @@ struct Cubic {
   std::array<double, 4> weight;
 };
 
-Cubic cubic_at(double place, std::size_t nodes) {
+/// Among `nodes` nodes from `first` on, at a place of 0 … nodes − 1.
+Cubic cubic_at(double place, std::size_t first, std::size_t nodes) {
   const std::size_t i = std::min(static_cast<std::size_t>(place), nodes - 2);
   const double u = place - static_cast<double>(i);
   Cubic c{};
@@ -184,7 +210,21 @@ Cubic cubic_at(double place, std::size_t nodes) {
     c.weight[1] -= c.weight[3];
     c.weight[3] = 0;
   }
+  for (std::size_t& node : c.node) node += first;
   return c;
+}
+
+Cubic length_cubic(double n) {
+  const double doublings = std::log2(n);
+  const auto seam = static_cast<double>(lengths.fine);
+  if (doublings <= seam) return cubic_at(doublings, 0, lengths.fine + 1);
+  return cubic_at((doublings - seam) / length_step, lengths.fine, lengths.coarse + 1);
+}
+
+Cubic spread_cubic(double sigma) {
+  if (sigma <= spread_seam) return cubic_at(sigma / spread_step, 0, spreads.fine + 1);
+  const double place = static_cast<double>(spreads.coarse) * (1 - std::sqrt(spread_seam / sigma));
+  return cubic_at(place, spreads.fine, spreads.coarse + 1);
 }
 
 void check_eps(double eps) {
@@ -203,13 +243,13 @@ void check_row(double n, double sigma) {
 
 GaussianNull::GaussianNull(double eps) : eps_(eps) {
   check_eps(eps);
-  table_.resize(length_nodes * spread_nodes);
+  table_.resize(lengths.nodes() * spreads.nodes());  // where sigma is infinite: one key, all logarithms 0
   const auto tops = std::make_unique<Tops>();
-  for (std::size_t i = 0; i < length_nodes; ++i) {
-    tops_at(std::exp2(static_cast<double>(i)), *tops);
-    for (std::size_t j = 0; j < spread_nodes; ++j) {
-      GaussianSupport& entry = table_[i * spread_nodes + j];
-      entry = summarise(*tops, spread_step * static_cast<double>(j), eps);
+  for (std::size_t i = 0; i < lengths.nodes(); ++i) {
+    tops_at(length_at(i), *tops);
+    for (std::size_t j = 0; j + 1 < spreads.nodes(); ++j) {
+      GaussianSupport& entry = table_[i * spreads.nodes() + j];
+      entry = summarise(*tops, spread_at(j), eps);
       entry.median = std::log(entry.median);  // interpolated as logarithms
       entry.mean = std::log(entry.mean);
     }
@@ -218,19 +258,17 @@ GaussianNull::GaussianNull(double eps) : eps_(eps) {
 
 GaussianSupport GaussianNull::at(double n, double sigma) const {
   check_row(n, sigma);
-  const double length = std::log2(n);
-  const double spread = sigma / spread_step;
-  if (length > static_cast<double>(length_nodes - 1) || spread > static_cast<double>(spread_nodes - 1)) {
+  if (n > std::exp2(most_doublings)) {
     const auto tops = std::make_unique<Tops>();
     tops_at(n, *tops);
     return summarise(*tops, sigma, eps_);
   }
-  const Cubic row = cubic_at(length, length_nodes);
-  const Cubic column = cubic_at(spread, spread_nodes);
+  const Cubic row = length_cubic(n);
+  const Cubic column = spread_cubic(sigma);
   GaussianSupport sum;
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t j = 0; j < 4; ++j) {
-      const GaussianSupport& entry = table_[row.node[i] * spread_nodes + column.node[j]];
+      const GaussianSupport& entry = table_[row.node[i] * spreads.nodes() + column.node[j]];
       const double weight = row.weight[i] * column.weight[j];
       sum.log_mean += weight * entry.log_mean;
       sum.log_sd += weight * entry.log_sd;

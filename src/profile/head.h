@@ -8,7 +8,7 @@
 
 namespace tamis {
 
-/// Fills in figures.null; `nulls` has one entry per eps. Some 100 ns per row and eps.
+/// Fills in figures.null; `nulls` has one entry per eps. A fraction of a microsecond per row and eps.
 void add_null(RowFigures& figures, std::span<const GaussianNull> nulls);
 /// After add_null, with the same nulls. A few milliseconds per eps.
 HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int64_t head,

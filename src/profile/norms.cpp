@@ -116,8 +116,8 @@ void check(const LayerWeights& weights, const Shape& shape, const std::optional<
 }  // namespace
 
 std::vector<WeightNorm> weight_norms(const LayerWeights& weights, const Shape& shape,
-                                     const std::optional<Rotary>& rotary, std::int64_t offsets,
-                                     int threads) {
+                                     const std::optional<Rotary>& rotary, std::int64_t offsets, int threads,
+                                     Offsets which) {
   check(weights, shape, rotary, offsets, threads);
   const std::int64_t d = shape.head_dim;
   const std::int64_t hidden = weights.w_q.info().shape[1];
@@ -136,8 +136,7 @@ std::vector<WeightNorm> weight_norms(const LayerWeights& weights, const Shape& s
                                                     gram(w_k.data() + kv_head * hidden * d, hidden, d), d);
     std::vector<double> u(basis.size());
     WeightNorm& result = norms[static_cast<std::size_t>(head)];
-    const std::int64_t last = rotary ? offsets : 1;
-    for (std::int64_t offset = 0; offset < last; ++offset) {
+    const auto look_at = [&](std::int64_t offset) {
       fill_rotation(u, offset, frequencies);
       const double norm = std::abs(static_cast<double>(shape.scale)) * norm_at(form, u);
       if (!std::isfinite(norm))
@@ -153,6 +152,11 @@ std::vector<WeightNorm> weight_norms(const LayerWeights& weights, const Shape& s
         result.high = norm;
         result.high_offset = offset;
       }
+    };
+    look_at(0);
+    for (std::int64_t offset = 1; rotary && offset < offsets; ++offset) {
+      look_at(offset);
+      if (which == Offsets::all) look_at(-offset);
     }
   });
   return norms;

@@ -48,7 +48,6 @@ Order::Buckets Order::buckets_for(std::int64_t n, float top, float bottom) {
 
 Order::Order(const Kernels& kernels, const Buckets& buckets, std::int64_t n, const RowScratch& scratch)
     : buckets_(buckets),
-      n_(n),
       blocks_((n + block_keys - 1) / block_keys),
       weights_(scratch.grouped),
       spare_(scratch.weights),

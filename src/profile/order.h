@@ -8,7 +8,8 @@
 
 namespace tamis {
 
-/// Logits further than this below the largest share the last bucket: their weights are below 2^-48.
+/// Logits further than this below the largest share the last bucket, with those that the rounding of
+/// bucket numbers, half a bucket of at least 32, puts there too: all weights in it are below 2^-47.
 inline constexpr float depth_limit = 48;
 
 class Order {
@@ -17,7 +18,7 @@ class Order {
   struct Buckets {
     int count = 0;
     float per_unit = 0;
-    bool capped = false;  ///< some logit lies below depth_limit
+    bool capped = false;  ///< some logit lies further down than depth_limit
   };
   static Buckets buckets_for(std::int64_t n, float top, float bottom);
 
@@ -27,11 +28,11 @@ class Order {
   /// Σ of all weights.
   [[nodiscard]] double total() const { return total_; }
   /// Σ of the k heaviest, the k-th of which lies in `bucket`, which is sorted, unless it is the capped one:
-  /// there whatever comes first counts, its weights being below 2^-48.
+  /// there whatever comes first counts, its weights being below 2^-47.
   double mass(std::int64_t k, int bucket);
   /// The bucket that holds the key at place `position`, 0 … n − 1.
   [[nodiscard]] int bucket_at(std::int64_t position) const;
-  /// Is it the one whose keys lie below depth_limit?
+  /// Is it the one that holds all keys further down than depth_limit?
   [[nodiscard]] bool is_capped(int bucket) const { return buckets_.capped && bucket == buckets_.count - 1; }
   /// Bounds on top − s of the keys in a bucket that is not capped, in units of log 2.
   [[nodiscard]] double depth_above(int bucket) const;
@@ -63,7 +64,6 @@ class Order {
   [[nodiscard]] double mass_in_order(std::int64_t k) const;
 
   Buckets buckets_;
-  std::int64_t n_;
   std::int64_t blocks_;
   float* weights_;  // grouped
   float* spare_;

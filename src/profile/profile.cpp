@@ -48,7 +48,8 @@ void check_options(const ProfileOptions& options) {
 /// ‖W‖_F of every query head, from the weights or as the trace gives it; empty if it says nothing.
 std::vector<WeightNorm> norms_of(const Trace& trace, const TraceLayer& layer, int threads) {
   if (layer.has_weights)
-    return weight_norms(trace.read_weights(layer), layer.shape, trace.rotary(), trace.tokens(), threads);
+    return weight_norms(trace.read_weights(layer), layer.shape, trace.rotary(), trace.tokens(), threads,
+                        trace.causal() ? Offsets::causal : Offsets::all);
   std::vector<WeightNorm> norms;
   if (layer.has_weight_norms)
     for (const double norm : trace.read_weight_norms(layer)) norms.push_back({norm, norm, norm, 0, 0});

@@ -109,13 +109,22 @@ void fields(A& a, NormPrediction& prediction) {
   a("C", prediction.exponent);
 }
 
+/// A whole number that may be negative, as no other in the file may.
+struct Offset {
+  std::int64_t value;
+};
+
 template <class A>
 void fields(A& a, WeightNorm& norm) {
   a("norm", norm.norm);
   a("low", norm.low);
   a("high", norm.high);
-  a("low_offset", norm.low_offset);
-  a("high_offset", norm.high_offset);
+  Offset low{norm.low_offset};
+  Offset high{norm.high_offset};
+  a("low_offset", low);
+  a("high_offset", high);
+  norm.low_offset = low.value;
+  norm.high_offset = high.value;
 }
 
 template <class A>

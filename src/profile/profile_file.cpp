@@ -18,11 +18,14 @@ namespace tamis {
 namespace {
 
 using Json = nlohmann::ordered_json;
+/// Members are looked for by name: in a tree, since a file may hold an object of millions.
+using Parsed = nlohmann::json;
 
 constexpr const char* format_name = "tamis-profile";
 constexpr std::int64_t format_version = 1;
 /// Far beyond a profile of any model; a larger file is something else.
 constexpr std::int64_t longest_profile = 100'000'000;
+constexpr std::uint64_t most_offset = std::numeric_limits<std::int64_t>::max();
 
 template <class T>
 constexpr bool is_vector = false;
@@ -52,6 +55,8 @@ class Writer {
       return value;
     } else if constexpr (std::is_same_v<T, Law>) {
       return name_of(value);
+    } else if constexpr (std::is_same_v<T, Offset>) {
+      return value.value;
     } else if constexpr (std::is_same_v<T, Budget>) {
       return to_string(value);
     } else if constexpr (is_optional<T>) {
@@ -72,7 +77,7 @@ class Writer {
 
 class Reader {
  public:
-  Reader(const std::string& file, std::string place, const Json& json)
+  Reader(const std::string& file, std::string place, const Parsed& json)
       : file_(file), place_(std::move(place)), json_(json) {
     if (!json.is_object()) wrong("an object");
   }
@@ -87,7 +92,7 @@ class Reader {
 
  private:
   template <class T>
-  void read(const std::string& place, const Json& json, T& value) const {
+  void read(const std::string& place, const Parsed& json, T& value) const {
     const auto want = [&](bool right, const char* what) {
       if (!right) fail(Code::input, "{}: {} must be {}", file_, place, what);
     };
@@ -106,6 +111,11 @@ class Reader {
     } else if constexpr (std::is_same_v<T, Budget>) {
       want(json.is_string(), "a budget such as \"mass:0.05\"");
       value = budget_of(place, json.get<std::string>());
+    } else if constexpr (std::is_same_v<T, Offset>) {
+      want(json.is_number_integer() &&
+               (!json.is_number_unsigned() || json.get<std::uint64_t>() <= most_offset),
+           "a whole number");
+      value.value = json.get<std::int64_t>();
     } else if constexpr (std::is_integral_v<T>) {
       want(json.is_number_unsigned() &&
                json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<T>::max()},
@@ -145,7 +155,7 @@ class Reader {
 
   const std::string& file_;
   std::string place_;
-  const Json& json_;
+  const Parsed& json_;
 };
 
 /// What `compare_profiles` and others rely on.
@@ -165,6 +175,18 @@ void check_heads(const std::string& file, const Profile& profile) {
       fail(Code::input, "{}: heads[{}] is head {} of layer {}; heads must ascend, each once", file, i,
            head.head, head.layer);
   }
+}
+
+Parsed parse_json(const std::string& file, const std::string& text) try {
+  return Parsed::parse(text);
+} catch (const Parsed::out_of_range& error) {
+  // Its message ends with the number in quotes; nothing else in a text is out of range.
+  const std::string_view message = error.what();
+  const std::size_t quote_at = std::min(message.find('\''), message.size());
+  fail(Code::input, "{}: the number {} is too large for a double; give a profile", file,
+       printable(message.substr(quote_at, 80)));
+} catch (const Parsed::exception&) {
+  fail(Code::input, "{}: is not JSON; give a profile", file);
 }
 
 }  // namespace
@@ -187,13 +209,11 @@ Profile parse_profile(const ByteSource& source) {
   if (source.size() > longest_profile)
     fail(Code::input, "{}: has {} bytes; a profile has at most {}", source.name(), source.size(),
          longest_profile);
-  const std::string text = read_all(source);
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (json.is_discarded()) fail(Code::input, "{}: is not JSON; give a profile", source.name());
-  if (!json.is_object() || json.value("format", Json()) != format_name)
+  const Parsed json = parse_json(source.name(), read_all(source));
+  if (!json.is_object() || json.value("format", Parsed()) != format_name)
     fail(Code::input, "{}: is not a profile that `tamis profile --out` wrote (\"format\" must be \"{}\")",
          source.name(), format_name);
-  if (json.value("version", Json()) != format_version)
+  if (json.value("version", Parsed()) != format_version)
     fail(Code::input, "{}: is a profile of a version that this tamis does not read; it reads {}",
          source.name(), format_version);
   Profile profile;

@@ -105,10 +105,6 @@ Line least_squares(std::span<const double> x, std::span<const double> y) {
   }
   line.slope = line.sxx > 0 ? sxy / line.sxx : 0;
   line.intercept = mean_y - line.slope * line.mean_x;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double e = y[i] - line.intercept - line.slope * x[i];
-    line.residuals += e * e;
-  }
   return line;
 }
 

@@ -22,8 +22,7 @@ struct Line {
   double intercept = 0;
   double slope = 0;
   double mean_x = 0;
-  double sxx = 0;        ///< Σ (x − mean)²
-  double residuals = 0;  ///< Σ of squared residuals
+  double sxx = 0;  ///< Σ (x − mean)²
 };
 Line least_squares(std::span<const double> x, std::span<const double> y);
 

@@ -2,6 +2,7 @@
 
 #include <math.h>  // lgamma_r: std::lgamma writes a global sign
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -39,12 +40,13 @@ double beta_fraction(double a, double b, double x) {
 
 double normal_tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
 
-double log_normal_tail(double x) {
-  if (x < 25) return std::log(normal_tail(x));
+double log_normal_tail(double x) { return log_scaled_tail(x) - 0.5 * x * x; }
+
+double log_scaled_tail(double x) {
+  if (x < 25) return std::log(normal_tail(x)) + 0.5 * x * x;
   // The asymptotic series; the first term left out is below 15/x⁶ < 1e-7 of one, in the logarithm.
   const double inverse = 1 / (x * x);
-  return -0.5 * x * x - std::log(x * std::sqrt(2 * std::numbers::pi)) +
-         std::log1p(-inverse * (1 - 3 * inverse));
+  return std::log1p(-inverse * (1 - 3 * inverse)) - std::log(x * std::sqrt(2 * std::numbers::pi));
 }
 
 double normal_tail_quantile(double p) {
@@ -66,6 +68,25 @@ double normal_tail_quantile(double p) {
     if (std::abs(miss) < 1e-5) break;
   }
   return x;
+}
+
+double tail_step(double x, double share) {
+  const double p = share * normal_tail(x);
+  if (p > 1e-300) return std::max(0.0, normal_tail_quantile(p) - x);
+  // Newton on log P(Z > x + d) − log P(Z > x) = log share, from where the squares alone would put it. The
+  // logarithm of the tail is concave, so that after the first step d falls to its limit.
+  const double wanted = std::log(share);
+  const double from = log_scaled_tail(x);
+  const double far = std::sqrt(std::max(0.0, x * x - 2 * wanted));
+  double d = x > 0 ? -2 * wanted / (far + x) : far - x;
+  for (int step = 0; step < 8; ++step) {
+    const double scaled = log_scaled_tail(x + d);
+    const double miss = scaled - from - d * (x + 0.5 * d) - wanted;
+    const double hazard = std::exp(-scaled) / std::sqrt(2 * std::numbers::pi);
+    d += miss / hazard;
+    if (std::abs(miss) < 1e-12) break;
+  }
+  return std::max(0.0, d);
 }
 
 double beta_cdf(double a, double b, double x) {

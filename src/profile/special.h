@@ -8,8 +8,12 @@ namespace tamis {
 double normal_tail(double x);
 /// log P(Z > x), also where the probability itself underflows.
 double log_normal_tail(double x);
+/// log P(Z > x) + x²/2, which stays small where the two are large and would cancel.
+double log_scaled_tail(double x);
 /// The x with normal_tail(x) = p; ±infinity at 0 and 1.
 double normal_tail_quantile(double p);
+/// The d ≥ 0 with normal_tail(x + d) = share·normal_tail(x), 0 < share ≤ 1, also where these underflow.
+double tail_step(double x, double share);
 
 /// Regularised incomplete beta function I_x(a, b), a, b > 0: P(Beta(a, b) ≤ x).
 double beta_cdf(double a, double b, double x);

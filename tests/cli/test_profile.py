@@ -251,7 +251,10 @@ def test_weights_and_bound_give_r(tmp_path):
     tensors["layers.4.input_bound"] = np.array([0.5], np.float32)
     path = save_trace(tmp_path / "t.safetensors", tensors)
     report = profile_json(path)
-    assert "k predicted" in tamis("profile", path).stdout
+    text = tamis("profile", path).stdout
+    assert "k predicted" in text
+    first = report["heads"][0]
+    assert f"{first['R']:.3g}…{first['R']:.3g}" in text  # no rotary embedding, one offset
     for head in report["heads"]:
         w_q = tensors["layers.4.w_q"][head["head"]].astype(np.float64)
         w_k = tensors["layers.4.w_k"][head["head"] // 3].astype(np.float64)
@@ -269,6 +272,11 @@ USAGE = {
     "eps in words": ([DATA, "--eps", "small"], "--eps"),
     "no eps": ([DATA, "--eps", ""], "--eps"),
     "eps twice": ([DATA, "--eps", "0.1,0.1"], "eps 0.1 was given twice"),
+    "eps beyond a double": ([DATA, "--eps", "1e999"], "--eps: '1e999' is out of range"),
+    "window beyond 64 bits": (
+        [DATA, "--windows", "99999999999999999999"],
+        "--windows: '99999999999999999999' is out of range",
+    ),
     "eps not a number": ([DATA, "--eps", "nan"], "eps is nan"),
     "delta of 1": ([DATA, "--delta", "1"], "delta is 1"),
     "negative sinks": ([DATA, "--sinks", "-1"], "sinks is -1"),
@@ -300,11 +308,67 @@ def test_profiles_that_do_not_match_are_refused(tmp_path):
     tamis("profile", DATA, "--layer", "12", "--out", tmp_path / "p.json")
     out = tmp_path / "out.json"
     done = tamis("profile", DATA, "--against", tmp_path / "p.json", "--out", out, status=2)
-    assert "has no head 0 of layer 3" in sentence_of(done) and not out.exists()
+    sentence = sentence_of(done)
+    assert f"--against {tmp_path / 'p.json'}: " in sentence and "has no head 0 of layer 3" in sentence
+    assert not out.exists()
     done = tamis(
         "profile", DATA, "--layer", "12", "--eps", "0.2", "--against", tmp_path / "p.json", status=2
     )
     assert "first eps, 0.2 and 0.01" in sentence_of(done)
+    profile = json.loads((tmp_path / "p.json").read_text())
+    profile["model"] = "another"
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    done = tamis("profile", DATA, "--layer", "12", "--against", tmp_path / "p.json", status=2)
+    assert "are of two models" in sentence_of(done)
+
+
+def test_profiles_that_do_not_match_are_refused_before_the_work(tmp_path):
+    """The work would fail on a logit that is not finite; the mismatch is found first."""
+    tensors = make_tensors([2], dtype="f32")
+    path = save_trace(tmp_path / "t.safetensors", tensors)
+    tamis("profile", path, "--out", tmp_path / "p.json")
+    tensors["layers.2.k"][1, 100, 3] = 3e38
+    path = save_trace(tmp_path / "t.safetensors", tensors)
+    done = tamis("profile", path, "--eps", "0.3", "--against", tmp_path / "p.json", status=2)
+    assert "first eps, 0.3 and 0.01" in sentence_of(done)
+
+
+def test_a_number_too_large_for_a_double_is_named(tmp_path):
+    tamis("profile", DATA, "--layer", "12", "--out", tmp_path / "p.json")
+    text = (tmp_path / "p.json").read_text()
+    (tmp_path / "p.json").write_text(text.replace('"delta": 0.1', '"delta": 1e999'))
+    done = tamis("profile", DATA, "--layer", "12", "--against", tmp_path / "p.json", status=2)
+    assert "p.json: the number '1e999' is too large" in sentence_of(done)
+
+
+def test_names_that_lead_nowhere_are_refused_in_words(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for place in (loop / "x.json", tmp_path / ("n" * 300)):
+        done = tamis(
+            "profile", DATA, "--out", place, "--vega", tmp_path / "v.json", "--rows", place, status=3
+        )
+        assert f"--out: {place}" in sentence_of(done)
+
+
+def test_ranges_of_length_are_those_of_all_heads(tmp_path):
+    report = profile_json(DATA)
+    ranges = [[(b["n_low"], b["n_high"]) for b in head["rules"]["bins"]] for head in report["heads"]]
+    assert ranges == [ranges[0]] * len(ranges)
+    flat = [end for part in ranges[0] for end in part]
+    assert flat == sorted(flat)
+    text = tamis("profile", DATA).stdout
+    for low, high in ranges[0]:
+        assert f"{low:.0f}…{high:.0f}" in text
+
+
+def test_every_head_without_a_law_says_why(tmp_path):
+    text = tamis("profile", DATA).stdout
+    report = profile_json(DATA)
+    heads = [head for head in report["heads"] if head["law"] == "none"]
+    assert heads  # else the test shows nothing
+    for head in heads:
+        assert f"{head['layer']}:{head['head']}" in text and head["reason"] in text
 
 
 def test_numbers_that_are_not_finite_are_refused(tmp_path):

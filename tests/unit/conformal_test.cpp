@@ -88,6 +88,21 @@ TEST(Conformal, TooFewRowsMakeTheRuleReadEverything) {
   EXPECT_TRUE(std::isnan(none.held_out.rate));
 }
 
+TEST(Conformal, RankIsAtLeastOneForDeltaNextToOne) {
+  const std::vector<double> n(3, 50);
+  const std::vector<double> k{5, 3, 4};
+  const std::vector<Part> parts(3, Part::calibration);
+  for (const double delta : {1 - 1e-9, 1 - 1e-12, std::nextafter(1.0, 0.0)}) {
+    const Conformal rule = calibrate_power(n, k, parts, 0, delta);
+    EXPECT_EQ(rule.rank, 1) << 1 - delta;
+    EXPECT_EQ(rule.alpha, 3) << 1 - delta;
+    const Conformal none = calibrate_power({}, {}, {}, 0, delta);
+    EXPECT_EQ(none.rank, 1) << 1 - delta;
+    EXPECT_FALSE(none.finite());
+    EXPECT_TRUE(std::isinf(none.alpha));
+  }
+}
+
 TEST(Conformal, CoversNewExchangeableRowsAtThePromisedRate) {
   // Over many heads the mean coverage is rank/(m + 1) ≥ 1 − delta for rows without ties; ties only add.
   for (const double delta : {0.05, 0.2}) {
@@ -203,6 +218,29 @@ TEST(Conformal, TableOfRulesAddsUpToItsRules) {
   EXPECT_EQ(rows, table.power.held_out.rows);
   EXPECT_EQ(covered, table.power.held_out.covered);
   EXPECT_NEAR(keys / static_cast<double>(rows), table.power.mean_keys, 1e-9 * keys);
+}
+
+TEST(Conformal, BinsDoNotDependOnTheSplit) {
+  std::vector<double> n;
+  for (int i = 0; i < 37; ++i) n.push_back(100 + 7 * i);
+  const std::vector<double> k(n.size(), 5);
+  const RuleTable one = compare_rules(n, k, k, split_rows(n, 0, 1), 0, 0.1, 4);
+  // A split without held-out rows at one end, and one without any.
+  std::vector<Part> short_only(n.size(), Part::calibration);
+  short_only[0] = Part::held_out;
+  for (const std::vector<Part>& parts :
+       {split_rows(n, 0, 2), short_only, std::vector<Part>(n.size(), Part::calibration)}) {
+    const RuleTable other = compare_rules(n, k, k, parts, 0, 0.1, 4);
+    ASSERT_EQ(other.bins.size(), one.bins.size());
+    std::int64_t rows = 0;
+    for (std::size_t b = 0; b < one.bins.size(); ++b) {
+      EXPECT_EQ(other.bins[b].n_low, one.bins[b].n_low);
+      EXPECT_EQ(other.bins[b].n_high, one.bins[b].n_high);
+      EXPECT_EQ(std::isnan(other.bins[b].power.mean_keys), other.bins[b].rows == 0);
+      rows += other.bins[b].rows;
+    }
+    EXPECT_EQ(rows, other.power.held_out.rows);
+  }
 }
 
 TEST(Conformal, RowsOfOneLengthStayInOneBin) {

@@ -135,11 +135,69 @@ TEST(GaussianNull, OneKeyIsOneKeyAndMoreSpreadNeverNeedsMore) {
 
 TEST(GaussianNull, TableAndDirectAnswerMeet) {
   const GaussianNull null(0.05);
-  // Just inside and just outside of the table.
+  // On both sides of where steps change and of where the table ends.
   for (const double n : {100.0, 5000.0})
-    EXPECT_NEAR(null.at(n, 20).log_mean, null.at(n, 20.001).log_mean, stated);
-  for (const double sigma : {1.0, 4.0, 8.0})
-    EXPECT_NEAR(null.at(1 << 20, sigma).log_mean, null.at((1 << 20) + 1, sigma).log_mean, 1e-3);
+    EXPECT_NEAR(null.at(n, 10).log_mean, null.at(n, 10 * (1 + 1e-9)).log_mean, 1e-6);
+  for (const double sigma : {1.0, 4.0, 8.0, 30.0}) {
+    EXPECT_NEAR(null.at(0x1p20, sigma).log_mean, null.at(0x1p20 * (1 + 1e-9), sigma).log_mean, 1e-6);
+    // Beyond the table the answer is computed, not interpolated over sigma.
+    EXPECT_NEAR(null.at(0x1p32, sigma).log_mean, null.at(0x1p32 * (1 + 1e-9), sigma).log_mean, stated);
+  }
+}
+
+TEST(GaussianNull, LargeSpreadsAgreeWithSimulatedLogits) {
+  for (const double eps : {0.001, 0.05}) {
+    const GaussianNull null(eps);
+    for (const std::size_t n : {std::size_t{64}, std::size_t{1500}})
+      for (const double sigma : {11.0, 21.0, 45.0, 150.0, 700.0, 9000.0}) {
+        const std::size_t rows = 300'000 / n + 50;
+        const Sample s = simulate(n, sigma, eps, rows, 0);
+        const GaussianSupport predicted = null.at(static_cast<double>(n), sigma);
+        const double error = 5 / std::sqrt(static_cast<double>(rows));
+        EXPECT_NEAR(predicted.log_mean, s.log_mean, stated + error * s.log_sd)
+            << n << ' ' << sigma << ' ' << eps;
+        // k is 1 in nearly all rows: the error of a deviation d made of few rows in which log k is about
+        // log 2 is that of the share of these rows, (d/log 2)², and hence may reach 5·log 2/(2·√rows).
+        EXPECT_NEAR(predicted.log_sd, s.log_sd, stated + error * (s.log_sd + 0.35))
+            << n << ' ' << sigma << ' ' << eps;
+        EXPECT_GE(predicted.median, 1);
+      }
+    for (const double n : {1.0, 2.0, 0x1p20, 0x1p31}) {
+      EXPECT_NEAR(null.at(n, 1e18).mean, 1, 1e-3);
+      EXPECT_EQ(null.at(n, 1e300).log_sd, 0);
+    }
+  }
+}
+
+TEST(GaussianNull, LongRowsAgreeWithTheMedianComputedForThem) {
+  const GaussianNull null(0.05);
+  for (const double n : {3e6, 5e7, 1e9, 4e9})
+    for (const double sigma : {0.5, 2.0, 3.3, 5.0, 7.7, 12.0, 25.0, 90.0}) {
+      // One draw of 256 more or less, where draws are a row-to-row deviation apart: log_sd/256·√(2π), and
+      // the table's stated accuracy; medians below 10 are whole numbers that the table smooths.
+      const double direct = gaussian_support(n, sigma, 0.05);
+      const GaussianSupport table = null.at(n, sigma);
+      const double whole = direct < 10 ? std::log(1 + 1 / direct) : 0;
+      EXPECT_NEAR(std::log(table.median), std::log(direct), stated + table.log_sd * 2.51 / 256 * 2 + whole)
+          << n << ' ' << sigma;
+    }
+}
+
+TEST(GaussianNull, TinyEpsAndLargeSpreadsDoNotUnderflow) {
+  // P(Z > sigma − 16th largest) is no double from sigma = 43 on, and k lies far below the 16th.
+  double last = 0x1p20;
+  for (double sigma = 30; sigma <= 120; sigma += 5) {
+    const double k = gaussian_support(0x1p20, sigma, 1e-60);
+    EXPECT_GE(k, 1);
+    EXPECT_LE(k, last) << sigma;
+    last = k;
+  }
+  const GaussianNull null(1e-60);
+  for (const double sigma : {50.0, 80.0}) {
+    const Sample s = simulate(65536, sigma, 1e-60, 20, 0);
+    EXPECT_NEAR(null.at(65536, sigma).log_mean, s.log_mean, stated + 5 * s.log_sd / std::sqrt(20.0));
+  }
+  EXPECT_LE(gaussian_support(0x1p20, 1e9, 1e-60), 2);
 }
 
 TEST(GaussianNull, RefusesWhatIsNoRow) {

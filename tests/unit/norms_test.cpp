@@ -147,6 +147,36 @@ TEST(Norms, RangeOverOffsetsIsThatOfTheRotatedProduct) {
     }
 }
 
+TEST(Norms, NegativeOffsetsCountWhereQueriesSeeKeysAfterThem) {
+  const Layer layer = make_layer(4, 2, 12, 8);
+  const Rotary rotary{100, 8, false};
+  const auto causal = weight_norms(layer.weights, layer.shape, rotary, 20);
+  const auto all = weight_norms(layer.weights, layer.shape, rotary, 20, 2, Offsets::all);
+  const double scale = std::abs(static_cast<double>(layer.shape.scale));
+  bool negative = false;
+  for (std::int64_t head = 0; head < 4; ++head) {
+    const WeightNorm& norm = all[static_cast<std::size_t>(head)];
+    EXPECT_EQ(norm.norm, causal[static_cast<std::size_t>(head)].norm);
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0;
+    double slack = 0;
+    for (std::int64_t i = 0; i < 20; ++i)
+      for (std::int64_t j = 0; j < 20; ++j) {
+        if (i != 0 && j != 0) continue;  // offsets −19 … 19, each once
+        const Plain plain = plain_norm(layer, head, rotary, i, j);
+        slack = tolerance(layer, plain.scale);
+        low = std::min(low, plain.squares);
+        high = std::max(high, plain.squares);
+      }
+    EXPECT_NEAR(std::pow(norm.low / scale, 2), low, slack);
+    EXPECT_NEAR(std::pow(norm.high / scale, 2), high, slack);
+    negative = negative || norm.low_offset < 0 || norm.high_offset < 0;
+  }
+  EXPECT_TRUE(negative);
+  for (const WeightNorm& norm : weight_norms(layer.weights, layer.shape, std::nullopt, 20, 1, Offsets::all))
+    EXPECT_EQ(norm.low, norm.high);
+}
+
 TEST(Norms, OneDimensionAndOneHeadWork) { expect_norms(make_layer(1, 1, 1, 1), std::nullopt, 1); }
 
 TEST(Norms, DoNotDependOnTheNumberOfThreads) {

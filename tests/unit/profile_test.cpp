@@ -32,7 +32,7 @@ const Profile& shipped() {
 
 /// A trace of one layer: `queries` places, 2 query heads over 1 KV head, 4 dimensions.
 std::string small_trace(const test::Folder& folder, const std::vector<std::int64_t>& positions,
-                        std::int64_t tokens, bool weights = false) {
+                        std::int64_t tokens, bool weights = false, bool causal = true) {
   constexpr std::int64_t d = 4;
   constexpr std::int64_t hidden = 6;
   std::mt19937_64 random(7);
@@ -60,7 +60,9 @@ std::string small_trace(const test::Folder& folder, const std::vector<std::int64
     tensors.push_back({{"layers.0.input_bound", DType::f32, {1}}, bound.data()});
   }
   const std::string path = folder / "trace.safetensors";
-  write_safetensors(path, tensors, {{"scale", "0.5"}, {"causal", "true"}, {"model", "made"}});
+  Metadata metadata{{"scale", "0.5"}, {"causal", causal ? "true" : "false"}, {"model", "made"}};
+  if (!causal) metadata.insert({{"rope_theta", "100"}, {"rope_dims", "4"}, {"rope_style", "half"}});
+  write_safetensors(path, tensors, metadata);
   return path;
 }
 
@@ -186,6 +188,25 @@ TEST(Profile, WeightsGiveRAndItsPrediction) {
   EXPECT_FALSE(shipped().heads[0].norm || shipped().heads[0].R);
 }
 
+TEST(Profile, ANonCausalTraceHasNormsOverNegativeOffsetsToo) {
+  const test::Folder folder;
+  const Trace trace(small_trace(folder, evenly(30, 50), 50, true, false));
+  Workspace workspace(1);
+  const Profile made = profile(trace, {}, workspace);
+  const auto norms = weight_norms(trace.read_weights(trace.layers()[0]), trace.layers()[0].shape,
+                                  trace.rotary(), trace.tokens(), 1, Offsets::all);
+  bool negative = false;
+  for (std::size_t h = 0; h < 2; ++h) {
+    ASSERT_TRUE(made.heads[h].norm);
+    EXPECT_EQ(made.heads[h].norm->low, norms[h].low);
+    EXPECT_EQ(made.heads[h].norm->high, norms[h].high);
+    negative = negative || norms[h].low_offset < 0 || norms[h].high_offset < 0;
+  }
+  EXPECT_TRUE(negative);
+  write_profile(folder / "p.json", made);
+  EXPECT_EQ(profile_text(read_profile(folder / "p.json")), profile_text(made));
+}
+
 TEST(Profile, OptionsOutOfRangeAreNamed) {
   const Trace trace(data_trace);
   Workspace workspace(1);
@@ -248,6 +269,24 @@ TEST(Profile, ComparisonFindsWhatDiffers) {
   Profile rounder = shipped();
   rounder.options.rows.eps[0] = 0.02;
   EXPECT_THROW((void)compare_profiles(shipped(), rounder), Error);
+  Profile stranger = shipped();
+  stranger.model = "another";
+  EXPECT_THROW((void)compare_profiles(shipped(), stranger), Error);
+  stranger.model.clear();
+  EXPECT_EQ(compare_profiles(shipped(), stranger).size(), 3U);
+
+  // The same before the work.
+  const Trace trace(data_trace);
+  ProfileOptions options;
+  options.layers = {12};
+  EXPECT_NO_THROW(check_comparable(trace, options, shipped()));
+  EXPECT_NO_THROW(check_comparable(trace, options, stranger));
+  EXPECT_THROW(check_comparable(trace, options, fewer), Error);
+  EXPECT_THROW(check_comparable(trace, options, rounder), Error);
+  stranger.model = "another";
+  EXPECT_THROW(check_comparable(trace, options, stranger), Error);
+  options.layers.clear();
+  EXPECT_THROW(check_comparable(trace, options, shipped()), Error);
 }
 
 /// Parses the shipped profile after a change to its JSON; the message of the error, or "".
@@ -289,6 +328,19 @@ TEST(ProfileFile, WhatIsWrongIsNamed) {
   };
   for (const auto& [change, part] : cases)
     EXPECT_NE(refusal(change).find(part), std::string::npos) << part << " is not in: " << refusal(change);
+  for (const char* bad : {"1e999", "-1e999"}) {
+    std::string text = profile_text(shipped());
+    const std::string delta = "\"delta\": 0.1";
+    text.replace(text.find(delta), delta.size(), "\"delta\": " + std::string(bad));
+    try {
+      (void)parse_profile(*test::source_of(text));
+      FAIL() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::input);
+      EXPECT_NE(std::string(error.what()).find("the number '" + std::string(bad) + "'"), std::string::npos)
+          << error.what();
+    }
+  }
   EXPECT_THROW((void)parse_profile(*test::source_of("{")), Error);
   EXPECT_THROW((void)parse_profile(*test::source_of("")), Error);
 }
