@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every fuzz target for SECONDS, each on a copy of its seed corpus, and fails at the first that
-# finds a bug. What libFuzzer says and finds is kept under build/fuzz/work: TARGET.log, new inputs in
+# finds a bug. What libFuzzer says and finds is kept under build/fuzz/runs: TARGET.log, new inputs in
 # TARGET/, and a crashing one as TARGET-crash-….
 #   usage: fuzz/run.sh SECONDS [TARGET…]
 set -eu
@@ -19,16 +19,16 @@ for target in "$@"; do
   cmake --build --preset fuzz --target "fuzz_$target"
 done
 for target in "$@"; do
-  work=build/fuzz/work/$target
-  mkdir -p "$work"
-  cp fuzz/corpus/"$target"/* "$work"/
+  kept=build/fuzz/runs/$target
+  mkdir -p "$kept"
+  cp fuzz/corpus/"$target"/* "$kept"/
   # 512 MB is far above what any input of 64 KB may cost: more is a bug too.
-  if build/fuzz/fuzz/fuzz_"$target" "$work" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
-    -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -artifact_prefix="$work-" >"$work.log" 2>&1; then
-    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$work.log") inputs, no bug found"
+  if build/fuzz/fuzz/fuzz_"$target" "$kept" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
+    -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -artifact_prefix="$kept-" >"$kept.log" 2>&1; then
+    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$kept.log") inputs, no bug found"
   else
-    tail -n 60 "$work.log"
-    echo "$target: a bug was found; the input that shows it is $work-…" >&2
+    tail -n 60 "$kept.log"
+    echo "$target: a bug was found; the input that shows it is $kept-…" >&2
     exit 1
   fi
 done

@@ -50,6 +50,17 @@ std::vector<double> ratio(std::span<const double> a, std::span<const double> b) 
   return ratios;
 }
 
+/// A bin that knows its lengths.
+template <class Bin>
+Bin bin_of(std::span<const double> n, const BinRows& rows) {
+  Bin bin;
+  bin.n_low = n[rows.front()];
+  bin.n_high = n[rows.back()];
+  bin.rows = static_cast<std::int64_t>(rows.size());
+  bin.n = median(picked(n, rows));
+  return bin;
+}
+
 /// A seed of the head's own: were all heads dealt the same rows, one odd part of the text would sway them
 /// all.
 std::uint64_t split_seed(std::uint64_t seed, std::int64_t layer, std::int64_t head) {
@@ -74,11 +85,7 @@ SupportProfile profile_support(const Columns& columns, const RowFigures& figures
   support.law = fit_law({n, k_eps, sigma}, null, options.law);
   support.rules = compare_rules(n, k_eps, w_eps, split_rows(n, 0, seed), figures.sinks, options.delta);
   for (const BinRows& rows : length_bins(n, options.bins)) {
-    GrowthBin bin;
-    bin.n_low = n[rows.front()];
-    bin.n_high = n[rows.back()];
-    bin.rows = static_cast<std::int64_t>(rows.size());
-    bin.n = median(picked(n, rows));
+    auto bin = bin_of<GrowthBin>(n, rows);
     bin.k_eps = quantiles(picked(k_eps, rows));
     bin.law = predicted_support(support.law, null, bin.n);
     bin.null = median(picked(expected, rows));
@@ -150,11 +157,7 @@ std::vector<CollapseBin> collapse_of(const RowFigures& figures, std::int64_t bin
   const std::vector<double> sink = columns.of(figures.sink);
   std::vector<CollapseBin> collapse;
   for (const BinRows& rows : length_bins(n, bins)) {
-    CollapseBin bin;
-    bin.n_low = n[rows.front()];
-    bin.n_high = n[rows.back()];
-    bin.rows = static_cast<std::int64_t>(rows.size());
-    bin.n = median(picked(n, rows));
+    auto bin = bin_of<CollapseBin>(n, rows);
     bin.top1 = quantiles(picked(top1, rows));
     bin.support = quantiles(picked(support, rows));
     bin.sink = quantiles(picked(sink, rows));
