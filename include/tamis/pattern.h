@@ -26,6 +26,17 @@ struct Pattern {
   [[nodiscard]] TAMIS_API std::span<const double> values_of(std::int64_t row) const;
 };
 
+/// What the bounds of the theory ask of a pattern.
+struct PatternFigures {
+  std::int64_t most_per_row = 0;     ///< k, by rows
+  std::int64_t most_per_column = 0;  ///< k, by columns
+  double gamma = 1;                  ///< largest ratio of two nonzeros of one row; infinite beyond f64
+  bool causal = false;               ///< square, and no entry above the diagonal
+};
+/// A few passes over the nonzeros; allocates at most 8 bytes for each. Throws `input` if the pattern is not
+/// what is promised above.
+TAMIS_API PatternFigures figures_of(const Pattern& pattern);
+
 /// Reads Matrix Market (.mtx), .npy (a matrix of any real or integer type) or TREC qrels (.qrels, .txt,
 /// .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files without
 /// a known ending are told apart by how they begin. Memory is bounded by a multiple of the file size.

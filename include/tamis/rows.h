@@ -2,21 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include <tamis/attention.h>
 #include <tamis/export.h>
 #include <tamis/kv.h>
+#include <tamis/progress.h>
 #include <tamis/view.h>
 #include <tamis/workspace.h>
 
 namespace tamis {
-
-/// Told how much is done, from 0 to `total` in units of the call's own; returning false cancels, and the
-/// call throws `cancelled`. Runs on the thread that made the call.
-using ProgressCallback = std::function<bool(double done, double total)>;
 
 struct RowOptions {
   std::vector<double> eps{0.01, 0.05};               ///< of k_eps: each in 0 … 1, neither of both
