@@ -17,6 +17,11 @@ enum class Purpose : std::uint16_t {
   gaussian_null = 2,
   bootstrap = 3,
   split = 4,
+  pattern = 5,
+  jl = 6,
+  dmin = 7,
+  descent = 8,
+  order = 11,
 };
 
 /// The block cipher itself: ten rounds of Philox4x32.
