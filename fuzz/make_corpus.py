@@ -163,6 +163,52 @@ def trace_seeds():
     yield "truncated", spoilt()[:-3]
 
 
+def witness_seeds():
+    conditions = {"eps1": "0.1", "eps2": "1", "causal": "false", "weak": "false", "method": "moment"}
+    identity = struct.pack("<6f", 3, 0, 0, 3, -3, -3)
+    tensors = {"q": ("F32", [3, 2], identity), "k": ("F32", [3, 2], identity)}
+    doubles = struct.pack("<4d", 2, 0, 0, 2)
+    inputs = {name: ("F64", [2, 2], doubles) for name in ("x", "w_q", "w_k")}
+
+    def spoilt(metadata=None, given=None, **changed):
+        """A valid witness with changes; None removes."""
+        entries = conditions | (metadata or {})
+        named = (tensors if given is None else given) | changed
+        return safetensors({name: tensor for name, tensor in named.items() if tensor is not None},
+                           {key: value for key, value in entries.items() if value is not None})  # fmt: skip
+
+    yield "valid", spoilt()
+    yield "valid-inputs", spoilt(given=inputs)
+    yield "valid-weak", spoilt({"weak": "true", "eps1": None, "eps2": None})
+    yield "valid-causal", spoilt({"causal": "true", "format": "tamis-witness", "version": "1"})
+    yield "valid-without-metadata", safetensors(tensors)
+    yield "valid-wide", spoilt(q=("F32", [1, 2], identity[:8]))
+    yield "valid-both", spoilt(given=tensors, x=("F32", [3, 1], None), w_q=("F32", [1, 1], None),
+                               w_k=("F64", [1, 1], None))  # fmt: skip
+    yield "valid-huge-numbers", spoilt(given={"q": ("F64", [1, 1], struct.pack("<d", 1e308)),
+                                              "k": ("F64", [2, 1], struct.pack("<2d", 1e308, -1e308))})  # fmt: skip
+    yield "valid-tiny-numbers", spoilt(given={"q": ("F64", [1, 1], struct.pack("<d", 5e-324)),
+                                              "k": ("F64", [2, 1], struct.pack("<2d", 5e-324, 0))})  # fmt: skip
+    yield "no-keys", spoilt(k=None)
+    yield "no-tensors", spoilt(given={})
+    yield "no-weights", spoilt(given=inputs, w_k=None)
+    yield "eps1-one", spoilt({"eps1": "1"})
+    yield "eps1-nan", spoilt({"eps1": "nan"})
+    yield "eps1-word", spoilt({"eps1": "small"})
+    yield "eps2-zero", spoilt({"eps2": "0"})
+    yield "causal-word", spoilt({"causal": "yes"})
+    yield "other-format", spoilt({"format": "tamis-trace"})
+    yield "other-version", spoilt({"version": "2"})
+    yield "half-precision", spoilt(q=("F16", [3, 2], None))
+    yield "vector", spoilt(q=("F32", [6], identity))
+    yield "no-rows", spoilt(q=("F32", [0, 2], None))
+    yield "dimensions-differ", spoilt(q=("F32", [2, 3], identity))
+    yield "sizes-differ", spoilt(given=tensors | inputs)
+    yield "query-nan", spoilt(q=("F32", [3, 2], struct.pack("<6f", *[0] * 5, math.nan)))
+    yield "key-infinite", spoilt(k=("F32", [3, 2], struct.pack("<6f", math.inf, *[0] * 5)))
+    yield "truncated", spoilt()[:-3]
+
+
 def npy(header, data=b"", version=1):
     length = struct.pack("<H" if version == 1 else "<I", len(header))
     return b"\x93NUMPY" + bytes([version, 0]) + length + header.encode() + data
@@ -411,7 +457,7 @@ def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "corpus"
     makers = {"safetensors": safetensors_seeds, "trace": trace_seeds, "npy": npy_seeds,
               "matrix_market": matrix_market_seeds, "qrels": qrels_seeds,
-              "profile": profile_seeds, "profile_file": profile_file_seeds, "index_file": index_seeds}  # fmt: skip
+              "profile": profile_seeds, "profile_file": profile_file_seeds, "index_file": index_seeds, "witness": witness_seeds}  # fmt: skip
     for target, seeds in makers.items():
         shutil.rmtree(folder / target, ignore_errors=True)
         (folder / target).mkdir(parents=True)
