@@ -1,0 +1,142 @@
+// Whole searches for d_min, by the paper's construction to the letter on LAPACK and by tamis, over the same
+// pattern and grid. The two take turns at every d, so that a machine whose load changes serves both alike.
+// Prints Markdown.
+//   tamis_bench_dmin THREADS N…
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include <tamis/dmin.h>
+#include <tamis/info.h>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "kernels/kernels.h"
+#include "realise/jl_literal.h"
+#include "realise/jl_search.h"
+
+namespace {
+
+using namespace tamis;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The fast normals serve the literal construction too: it is to be at its best.
+struct Normals {
+  std::uint64_t row = 0;
+  std::vector<float> buffer;
+  void operator()(std::span<double> out) {
+    const auto blocks = static_cast<std::int64_t>((out.size() + 63) / 64 * 16);
+    buffer.resize(static_cast<std::size_t>(4 * blocks));
+    kernels().jl.normals(1, static_cast<std::uint32_t>(Purpose::bench) << 16, row, 0, blocks,
+                         buffer.data());
+    std::copy_n(buffer.begin(), out.size(), out.begin());
+  }
+};
+
+/// Draws of the literal construction: in parallel with one BLAS thread each, or in turn with all of them.
+class Literal {
+ public:
+  Literal(const JlTarget& target, int threads)
+      : threads_(threads), spaces_(static_cast<std::size_t>(threads)) {
+    seconds = seconds_of([&] {
+      const BlasThreads all(threads);
+      literal_ = std::make_unique<JlLiteral>(target);
+    });
+    // Which way is faster here: a few draws of middling rank, in turn, the best of each.
+    const std::int64_t m = std::max<std::int64_t>(1, target.n / 12);
+    double best[2] = {1e300, 1e300};
+    for (int repeat = 0; repeat < 8; ++repeat) {
+      apart_ = repeat % 2 != 0;
+      best[repeat % 2] = std::min(best[repeat % 2], seconds_of([&] { (void)first(m, 8 * threads, 0); }));
+    }
+    apart_ = best[1] <= best[0];
+  }
+
+  /// The first of `draws` that is accepted, or `draws`.
+  std::int64_t first(std::int64_t m, std::int64_t draws, std::int64_t offset) {
+    const BlasThreads blas(apart_ ? 1 : threads_);
+    std::atomic<std::int64_t> best{draws};
+    parallel_for(draws, apart_ ? threads_ : 1, [&](std::int64_t item, int worker) {
+      if (item > best) return;
+      Normals normals{static_cast<std::uint64_t>((offset << 32) + item), {}};
+      auto source = [&](std::span<double> out) { normals(out); };
+      if (literal_->draw(m, source, spaces_[static_cast<std::size_t>(worker)]) > 0)
+        for (std::int64_t now = best; item < now && !best.compare_exchange_weak(now, item);) {
+        }
+    });
+    return best;
+  }
+  [[nodiscard]] const char* way() const {
+    return apart_ ? "draws in parallel, one BLAS thread each" : "draws in turn, BLAS on all threads";
+  }
+  double seconds = 0;  ///< of the decomposition, then of everything
+
+ private:
+  int threads_;
+  bool apart_ = true;
+  std::unique_ptr<JlLiteral> literal_;
+  std::vector<JlLiteral::Space> spaces_;
+};
+
+void compare(std::int64_t n, int threads) {
+  const DminProblem problem{.n = n, .seed = 1};
+  const Pattern pattern = problem.pattern(0);
+  const JlTarget target = jl_target(pattern, problem.conditions());
+  Literal literal(target, threads);
+  const double svd = literal.seconds;
+  double fast = seconds_of([&] { (void)jl_target(pattern, problem.conditions()); });
+  JlSearch search(target, problem.draw_seed(0), Purpose::dmin, threads);
+  std::int64_t literal_d = 0;
+  std::int64_t fast_d = 0;
+  std::int64_t literal_draws = 0;
+  std::int64_t fast_draws = 0;
+  for (std::int64_t d = 8; d <= 2 * n && (literal_d == 0 || fast_d == 0); d += 8) {
+    if (fast_d == 0) {
+      std::vector<double> repeats;
+      for (int repeat = 0; repeat < 3; ++repeat)
+        repeats.push_back(seconds_of([&] {
+          const auto found = search.first(d / 2, {0, n});
+          if (found) fast_d = d;
+          if (repeat == 0) fast_draws += found ? found->draw + 1 : n;
+        }));
+      std::sort(repeats.begin(), repeats.end());
+      fast += repeats[1];
+    }
+    if (literal_d == 0)
+      literal.seconds += seconds_of([&] {
+        const std::int64_t draw = literal.first(d / 2, n, d);
+        if (draw < n) literal_d = d;
+        literal_draws += std::min(n, draw + 1);
+      });
+    fmt::print(stderr, "n {} d {}: literal {:.2f} s, fast {:.3f} s\n", n, d, literal.seconds, fast);
+  }
+  fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {:.3f} | **{:.0f}** | {:.0f} | {} |\n", n,
+             literal_d, literal_draws, svd, literal.seconds, fast_d, fast_draws, fast,
+             literal.seconds / fast,
+             literal.seconds / static_cast<double>(literal_draws) * static_cast<double>(fast_draws) / fast,
+             literal.way());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : hardware_thread_count();
+  fmt::print("{} threads, target {}:\n\n", threads, target());
+  fmt::print(
+      "| n | d_min, literal | draws | SVD s | literal s | d_min, tamis | draws | tamis s | ratio | per "
+      "draw | "
+      "literal at its best |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  for (int i = 2; i < std::max(argc, 3); ++i) compare(argc > 2 ? std::atoll(argv[i]) : 512, threads);
+  return 0;
+}
