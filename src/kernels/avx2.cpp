@@ -188,6 +188,33 @@ inline I broadcast_pair(const std::int16_t* p) {
 }
 inline I multiply_add(I sum, I a, I b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
 
+/// The 64-bit products of unsigned lanes, by halves.
+struct Wide {
+  I high;
+  I low;
+};
+inline Wide multiply_wide(I a, std::uint32_t factor) {
+  const I m = _mm256_set1_epi32(static_cast<int>(factor));
+  const I even = _mm256_mul_epu32(a, m);
+  const I odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), m);
+  return {_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA),
+          _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA)};
+}
+inline I set1_integers(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+inline I lane_numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+inline I xor_integers(I a, I b) { return _mm256_xor_si256(a, b); }
+inline I and_integers(I a, I b) { return _mm256_and_si256(a, b); }
+template <int n>
+inline I shift_left(I x) {
+  return _mm256_slli_epi32(x, n);
+}
+template <int n>
+inline I shift_right(I x) {
+  return _mm256_srli_epi32(x, n);
+}
+inline V as_floats(I x) { return _mm256_castsi256_ps(x); }
+inline I as_integers(V x) { return _mm256_castps_si256(x); }
+
 struct Chunk {
   I first;
   I second;

@@ -179,6 +179,36 @@ inline I broadcast_pair(const std::int16_t* p) {
 }
 inline I multiply_add(I sum, I a, I b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
 
+/// The 64-bit products of unsigned lanes, by halves.
+struct Wide {
+  I high;
+  I low;
+};
+inline Wide multiply_wide(I a, std::uint32_t factor) {
+  const I m = _mm512_set1_epi32(static_cast<int>(factor));
+  const I even = _mm512_mul_epu32(a, m);
+  const I odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), m);
+  return {_mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd),
+          _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32))};
+}
+inline I set1_integers(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+inline I lane_numbers() {
+  static constexpr std::int32_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return _mm512_loadu_si512(numbers);
+}
+inline I xor_integers(I a, I b) { return _mm512_xor_si512(a, b); }
+inline I and_integers(I a, I b) { return _mm512_and_si512(a, b); }
+template <int n>
+inline I shift_left(I x) {
+  return _mm512_slli_epi32(x, n);
+}
+template <int n>
+inline I shift_right(I x) {
+  return _mm512_srli_epi32(x, n);
+}
+inline V as_floats(I x) { return _mm512_castsi512_ps(x); }
+inline I as_integers(V x) { return _mm512_castps_si512(x); }
+
 struct Chunk {
   I codes;
 };

@@ -395,6 +395,8 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
 }  // namespace
 }  // namespace tamis
 
+#include "kernels/descent_body.h"
+#include "kernels/jl_body.h"
 #include "kernels/rows_body.h"
 #include "kernels/sieve_body.h"
 
@@ -417,7 +419,9 @@ constexpr Kernels make_table(const char* name) {
           tile_combine,
           exp2_all,
           make_sieve_table(),
-          make_row_table()};
+          make_row_table(),
+          make_descent_table(),
+          make_jl_table()};
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/descent.h"
+#include "kernels/jl.h"
 #include "kernels/rows.h"
 #include "kernels/sieve.h"
 
@@ -66,6 +68,8 @@ struct Kernels {
 
   SieveKernels sieve;
   RowKernels rows;
+  DescentKernels descent;
+  JlKernels jl;
 };
 
 /// Where column c of q and o stands for the kernels of few queries.

@@ -123,7 +123,9 @@ inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8
     }
 }
 inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
-inline I add_integers(I a, I b) { return a + b; }
+inline I add_integers(I a, I b) {  // modulo 2^32, as vectors do
+  return static_cast<I>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+}
 inline std::int32_t reduce_add_integers(I x) { return x; }
 inline void reduce4_integers(const I x[4], std::int32_t* out) { std::memcpy(out, x, 4 * sizeof(I)); }
 inline I widen_bytes(const std::uint8_t* p) { return p[0] | (p[1] << 16); }
@@ -135,6 +137,30 @@ inline I broadcast_pair(const std::int16_t* p) {
   return y;
 }
 inline I multiply_add(I sum, I a, I b) { return sum + lane(a, 0) * lane(b, 0) + lane(a, 1) * lane(b, 1); }
+
+/// The 64-bit products of unsigned lanes, by halves.
+struct Wide {
+  I high;
+  I low;
+};
+inline Wide multiply_wide(I a, std::uint32_t factor) {
+  const std::uint64_t product = std::uint64_t{static_cast<std::uint32_t>(a)} * factor;
+  return {static_cast<I>(product >> 32), static_cast<I>(product & 0xFFFF'FFFFU)};
+}
+inline I set1_integers(std::uint32_t x) { return static_cast<I>(x); }
+inline I lane_numbers() { return 0; }
+inline I xor_integers(I a, I b) { return a ^ b; }
+inline I and_integers(I a, I b) { return a & b; }
+template <int n>
+inline I shift_left(I x) {
+  return static_cast<I>(static_cast<std::uint32_t>(x) << n);
+}
+template <int n>
+inline I shift_right(I x) {
+  return static_cast<I>(static_cast<std::uint32_t>(x) >> n);
+}
+inline V as_floats(I x) { return float_of(static_cast<std::uint32_t>(x)); }
+inline I as_integers(V x) { return static_cast<I>(bits_of(x)); }
 
 struct Chunk {
   const std::uint8_t* codes;
