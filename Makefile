@@ -69,10 +69,17 @@ bench-profile: deps ## a profile pass against dense attention over the same keys
 	@$(call build,bench)
 	@$(python) bench/profile.py --build build/bench $(BENCH_ARGS)
 
+bench-dmin: deps ## a search for d_min by the paper's construction to the letter and by tamis
+	@$(call build,bench)
+	@$(python) bench/dmin.py --build build/bench $(BENCH_ARGS)
+
+bench-realise: build ## how small the norms of witnesses get, in what time and memory
+	@OMP_WAIT_POLICY=passive $(python) bench/realise.py --build build/release $(BENCH_ARGS)
+
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-campaign: deps ## long checks: every float of exp2, 10^7 certificates against f64, planted laws, about half an hour
+campaign: deps ## long checks: every float of exp2, 10^7 certificates against f64, planted laws, known d_min, over half an hour
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
 	@build/dev/tests/tamis_campaign $(CAMPAIGN_ARGS)
@@ -92,4 +99,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-realise fuzz campaign format lint clean

@@ -9,7 +9,8 @@ namespace tamis::testing {
 
 struct CampaignOptions {
   std::int64_t records = 10'000'000;
-  std::int64_t heads = 1000;  ///< planted for every line of the laws
+  std::int64_t pairs = 300'000;  ///< of documents at most, in LIMIT
+  std::int64_t heads = 1000;     ///< planted for every line of the laws
   std::uint64_t seed = 1;
   int threads = 0;                  ///< 0: all cores
   std::string out;                  ///< Markdown, if not empty
@@ -36,10 +37,18 @@ void publish(const std::string& report, const CampaignOptions& options);
 
 /// Every float through exp2 of every target. True if the bound holds.
 bool check_exp2();
+/// Closed-form witnesses at the sizes they are said to reach. True if all hold.
+bool check_moment(const CampaignOptions& options);
 /// Certificates of sparse attention against the oracle. True if none is violated.
 bool check_certificates(const CampaignOptions& options);
 /// Planted laws found again, intervals for C and conformal budgets covering. True if all do as docs/laws.md
 /// states.
 bool check_laws(const CampaignOptions& options);
+/// d_min of the paper's construction, where it is known. True if medians agree and fast draws are accepted
+/// as often as literal ones.
+bool check_dmin(const CampaignOptions& options);
+/// The most documents all of whose pairs a verified f32 witness tells apart, by dimension. True if at d = 8
+/// and 16 they are four times those of free embeddings.
+bool check_limit(const CampaignOptions& options);
 
 }  // namespace tamis::testing

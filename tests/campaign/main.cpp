@@ -1,4 +1,4 @@
-// tamis_campaign [exp2|certificates|laws] …: one of the long checks, or all of them.
+// tamis_campaign [exp2|certificates|laws|moment|dmin|limit] …: one of the long checks, or all of them.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,13 +13,16 @@ int main(int argc, char** argv) try {
   options.traces = {TAMIS_DATA_DIR "/smollm2-kjv-8k-small.safetensors"};
   CLI::App app("Long checks of tamis; exit 1 if one finds a violation.", "tamis_campaign");
   std::string check = "all";
-  app.add_option("check", check, "exp2, certificates, laws or all")
-      ->check(CLI::IsMember({"exp2", "certificates", "laws", "all"}));
+  app.add_option("check", check, "exp2, certificates, laws, moment, dmin, limit or all")
+      ->check(CLI::IsMember({"exp2", "certificates", "laws", "moment", "dmin", "limit", "all"}));
   app.add_option("traces", options.traces, "Traces whose rows are tried; by default the shipped one");
   app.add_option("--records", options.records, "Certificates of sparse results to check at least")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--heads", options.heads, "Heads to plant for every line of the laws")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--pairs", options.pairs, "Pairs of documents to try at most")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the synthetic problems")->capture_default_str();
@@ -38,6 +41,9 @@ int main(int argc, char** argv) try {
   if (all || check == "certificates") good = check_certificates(options) && good;
   if (all) options.out.clear();  // one report per file: that of the certificates
   if (all || check == "laws") good = check_laws(options) && good;
+  if (all || check == "moment") good = check_moment(options) && good;
+  if (all || check == "dmin") good = check_dmin(options) && good;
+  if (all || check == "limit") good = check_limit(options) && good;
   return good ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "tamis_campaign: {}\n", error.what());

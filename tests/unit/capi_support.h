@@ -30,6 +30,7 @@ using Safetensors = Owned<tamis_safetensors, tamis_safetensors_free>;
 using Trace = Owned<tamis_trace, tamis_trace_free>;
 using Layer = Owned<tamis_layer, tamis_layer_free>;
 using Pattern = Owned<tamis_pattern, tamis_pattern_free>;
+using Witness = Owned<tamis_witness, tamis_witness_free>;
 using Index = Owned<tamis_index, tamis_index_free>;
 using Profile = Owned<tamis_profile, tamis_profile_free>;
 

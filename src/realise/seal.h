@@ -1,0 +1,32 @@
+// From a candidate to a witness: rounded to what a file stores, and verified as such.
+#pragma once
+
+#include <optional>
+
+#include <tamis/pattern.h>
+#include <tamis/progress.h>
+#include <tamis/verify.h>
+#include <tamis/witness.h>
+#include "realise/candidate.h"
+
+namespace tamis {
+
+struct Sealed {
+  Witness witness;
+  Verification verification;  ///< holds in exact arithmetic, or there is no Sealed
+};
+
+/// The candidate as it is, in f32 if that verifies, else in f64, else nothing.
+std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions, const Candidate& candidate,
+                           int threads);
+
+/// The same with its queries replaced by the shortest ones for its keys (`least_queries`).
+std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& conditions,
+                                    const Candidate& candidate, int threads,
+                                    const ProgressCallback& progress = {});
+
+/// rows × cols values as a tensor of that type; nearest where they do not fit it.
+Tensor tensor_of(const char* name, std::int64_t rows, std::int64_t cols, const std::vector<double>& values,
+                 DType dtype);
+
+}  // namespace tamis
