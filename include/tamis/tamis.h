@@ -496,6 +496,8 @@ typedef struct tamis_pattern_view {
 
 /* Matrix Market, .npy or TREC qrels. */
 TAMIS_API tamis_code tamis_pattern_read(const char* path, tamis_pattern** out);
+/* A copy. TAMIS_USAGE unless every row has a nonzero, columns ascend and values are positive and finite. */
+TAMIS_API tamis_code tamis_pattern_create(const tamis_pattern_view* pattern, tamis_pattern** out);
 TAMIS_API void tamis_pattern_free(tamis_pattern* pattern);
 TAMIS_API tamis_code tamis_pattern_get(const tamis_pattern* pattern, tamis_pattern_view* out);
 /* *name is NULL if the file named none. */
@@ -504,6 +506,112 @@ TAMIS_API tamis_code tamis_pattern_column_name(const tamis_pattern* pattern, int
                                                const char** name);
 /* Writes Matrix Market. */
 TAMIS_API tamis_code tamis_pattern_write(const char* path, const tamis_pattern_view* pattern);
+
+/* ---- Witnesses: queries and keys that produce a pattern; see docs/witness.md and docs/realise.md ---- */
+
+/* What logits L = q.k must do to count as the pattern A, in every row i:
+ *   L_ij - L_il < log eps1                   where A_ij = 0 and A_il != 0
+ *   |L_ij - L_il - log(A_ij/A_il)| < eps2    where both are nonzero
+ * or, if weak, L_ij < L_il where A_ij = 0 and A_il != 0. NULL in place of a pointer to conditions means
+ * eps1 = 0.1 and eps2 = 1, neither causal nor weak, unless a call says otherwise. */
+typedef struct tamis_conditions {
+  size_t size;
+  double eps1;    /* above 0, below 1 */
+  double eps2;    /* above 0 */
+  int32_t causal; /* 1: row i sees columns 0 .. i only, and A has no others; 0: it sees all */
+  int32_t weak;   /* 1: eps1 and eps2 are not looked at */
+} tamis_conditions;
+
+/* q [rows, m] and k [columns, m] with logits q k^T, or x [n, hidden], w_q and w_k [hidden, d] with logits
+ * x w_q w_k^T x^T, or both; TAMIS_F32 or TAMIS_F64. */
+typedef struct tamis_witness tamis_witness;
+
+/* Copies `count` arrays with names among those above. */
+TAMIS_API tamis_code tamis_witness_create(const tamis_array* arrays, size_t count,
+                                          const tamis_conditions* made_for, tamis_witness** out);
+TAMIS_API tamis_code tamis_witness_read(const char* path, tamis_witness** out);
+TAMIS_API void tamis_witness_free(tamis_witness* witness);
+/* Written under a temporary name, then renamed. */
+TAMIS_API tamis_code tamis_witness_write(const char* path, const tamis_witness* witness);
+/* The array of one of the names above; out->data is NULL if the witness does not hold it. */
+TAMIS_API tamis_code tamis_witness_get(const tamis_witness* witness, const char* name, tamis_array* out);
+/* The conditions that it was made for. */
+TAMIS_API tamis_code tamis_witness_conditions(const tamis_witness* witness, tamis_conditions* out);
+/* "method", "seed" and whatever else its maker wanted known; *value is NULL if it has no such key. */
+TAMIS_API tamis_code tamis_witness_metadata(const tamis_witness* witness, const char* key,
+                                            const char** value);
+
+/* Told how much is done, from 0 to total, on the thread that made the call; 0 asks to stop, and the call
+ * returns TAMIS_CANCELLED. */
+typedef int (*tamis_progress)(void* context, double done, double total);
+
+/* The verdict in one arithmetic. */
+typedef struct tamis_checked {
+  double margin;     /* the least slack of a condition; above 0 if and only if all hold */
+  int64_t worst_row; /* where that is; -1 if no row has a condition */
+  int64_t failing_rows;
+  int32_t holds;    /* 1 or 0 */
+  int32_t reserved; /* 0 */
+} tamis_checked;
+
+typedef struct tamis_verification {
+  size_t size;
+  tamis_checked f32;   /* with logits computed in f32, */
+  tamis_checked f64;   /* in f64, */
+  tamis_checked exact; /* without rounding: what a claim means */
+  double norm_product; /* max |q_i| * max |k_j|, 2-norms; the larger of two forms */
+  double max_logit;    /* max |L_ij| over the pairs that are seen */
+} tamis_verification;
+
+/* Checks the numbers alone. conditions = NULL takes those that the witness was made for, threads = 0
+ * every core; progress may be NULL. TAMIS_OK whatever the verdict; TAMIS_INPUT if the sizes of pattern
+ * and witness differ, or the conditions are causal and the pattern is not. */
+TAMIS_API tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witness* witness,
+                                  const tamis_conditions* conditions, int threads, tamis_progress progress,
+                                  void* context, tamis_verification* out);
+
+typedef int32_t tamis_method;
+enum {
+  TAMIS_AUTO = 0,   /* descent, and moment where that may do better */
+  TAMIS_JL = 1,     /* the paper's random projection; square patterns */
+  TAMIS_MOMENT = 2, /* closed form in 2k dimensions for k nonzeros in a row; large norms */
+  TAMIS_DESCENT = 3 /* optimised */
+};
+
+/* A field that is 0 takes its default. */
+typedef struct tamis_realise_options {
+  size_t size;
+  int64_t dim; /* columns of q and k; 0: as few as can be verified (jl: as are proved enough, moment: 2k) */
+  double max_norm; /* largest norm product to accept; 0: if dim or weak any, else the paper's */
+  int64_t hidden;  /* with TAMIS_JL: columns of x, at least 2 dim; 0: without x, w_q and w_k */
+  int64_t redraws; /* draws of TAMIS_JL at most; 0: as many as rows */
+  int64_t steps;   /* of one descent; 0: 2000, or 1000 above four million pairs of row and column */
+  uint64_t seed;
+  tamis_method method;
+  int32_t threads; /* 0: every core; the result does not depend on it */
+} tamis_realise_options;
+
+typedef struct tamis_realisation {
+  size_t size;
+  double seconds;
+  int64_t attempts;    /* one method at one dimension each */
+  int64_t redraws;     /* draws that TAMIS_JL looked at */
+  int64_t dim;         /* of the witness; 0 if there is none */
+  tamis_method method; /* never TAMIS_AUTO if there is one */
+  int32_t reserved;    /* 0 */
+} tamis_realisation;
+
+/* Looks for a witness, which holds in exact arithmetic or is not handed out: if none was found, the code
+ * is TAMIS_OK, *witness NULL and verification all zeros. options may be NULL, as may progress, result
+ * and verification. Same seed, same bits, for any number of threads. */
+TAMIS_API tamis_code tamis_realise(const tamis_pattern* pattern, const tamis_conditions* conditions,
+                                   const tamis_realise_options* options, tamis_progress progress,
+                                   void* context, tamis_witness** witness, tamis_realisation* result,
+                                   tamis_verification* verification);
+/* What is known of norm products without a witness: that of the matrix which the paper projects (0 if
+ * weak), and one that no witness goes below (0 where none is known). Either output may be NULL. */
+TAMIS_API tamis_code tamis_norm_bounds(const tamis_pattern* pattern, const tamis_conditions* conditions,
+                                       double* paper, double* lower);
 
 #ifdef __cplusplus
 }

@@ -72,6 +72,11 @@ DType dtype_of(tamis_dtype dtype) {
   return static_cast<DType>(dtype);
 }
 
+bool flag_of(std::int32_t flag, const char* name) {
+  if (flag != 0 && flag != 1) fail(Code::usage, "{} is {}; it must be 0 or 1", name, flag);
+  return flag == 1;
+}
+
 void check_size(std::size_t size, std::size_t first_version, const char* type) {
   constexpr std::size_t largest = 4096;
   if (size < first_version || size > largest)

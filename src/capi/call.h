@@ -54,6 +54,9 @@ inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
 DType dtype_of(tamis_dtype dtype);
 
+/// Throws `usage` unless it is 0 or 1.
+bool flag_of(std::int32_t flag, const char* name);
+
 /// `create` makes the object behind a handle; *out is null unless it succeeds.
 template <class Handle, class Create>
 tamis_code make(Handle** out, Create&& create) noexcept {

@@ -1,13 +1,7 @@
 // C ABI: patterns.
-#include <tamis/pattern.h>
+#include "capi/pattern.h"
 
 #include <cmath>
-
-#include "capi/call.h"
-
-struct tamis_pattern {
-  tamis::Pattern pattern;
-};
 
 namespace tamis::capi {
 namespace {
@@ -69,6 +63,10 @@ tamis_code tamis_pattern_read(const char* path, tamis_pattern** out) {
   return make(out, [&] {
     return std::make_unique<tamis_pattern>(tamis_pattern{tamis::read_pattern(&required(path, "path"))});
   });
+}
+
+tamis_code tamis_pattern_create(const tamis_pattern_view* pattern, tamis_pattern** out) {
+  return make(out, [&] { return std::make_unique<tamis_pattern>(tamis_pattern{from_c(pattern)}); });
 }
 
 void tamis_pattern_free(tamis_pattern* pattern) { delete pattern; }

@@ -22,11 +22,6 @@ static_assert(sizeof(tamis_sieve_options) == options_size &&
 static_assert(sizeof(tamis_certificate) == 128);  // arrays of these cross the border
 static_assert(static_cast<tamis_grade>(Grade::proved) == TAMIS_PROVED);
 
-bool flag_of(std::int32_t flag, const char* name) {
-  if (flag != 0 && flag != 1) fail(Code::usage, "{} is {}; it must be 0 or 1", name, flag);
-  return flag == 1;
-}
-
 IndexShape index_shape_of(const tamis_index_shape* from) {
   const tamis_index_shape c = read_struct(from, index_shape_size, "tamis_index_shape");
   if (c.kv_heads > most_heads)

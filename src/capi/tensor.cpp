@@ -17,19 +17,19 @@ tamis_array to_c(const TensorInfo& info, const void* data) {
           static_cast<tamis_dtype>(info.dtype)};
 }
 
-const char* find_metadata(const Metadata& metadata, const char* key) {
-  const auto found = metadata.find(&required(key, "key"));
-  return found == metadata.end() ? nullptr : found->second.c_str();
-}
-
-namespace {
-
 TensorRef from_c(const tamis_array& array, const char* name) {
   if (array.rank < 0 || static_cast<std::size_t>(array.rank) > most_dimensions)
     fail(Code::usage, "array \"{}\" has rank {}; 0 to {} are possible", name, array.rank, most_dimensions);
   const auto shape = required(array.shape, array.rank, "the shape of an array");
   return {{name, dtype_of(array.dtype), {shape.begin(), shape.end()}}, array.data};
 }
+
+const char* find_metadata(const Metadata& metadata, const char* key) {
+  const auto found = metadata.find(&required(key, "key"));
+  return found == metadata.end() ? nullptr : found->second.c_str();
+}
+
+namespace {
 
 template <class T>
 void copy_elements(const std::vector<T>& from, T* out, std::size_t count) {
