@@ -20,6 +20,12 @@ struct Globals {
 /// Restricts a value to these words, which help and completion then offer.
 void one_of(CLI::Option* option, const std::vector<std::string>& words);
 
+/// Restricts a number to 1 and above.
+void at_least_one(CLI::Option* option);
+
+/// Restricts a seed to what 64 bits hold: a sign would be taken modulo 2^64.
+void a_seed(CLI::Option* option);
+
 /// What to do once the options are parsed; returns the exit status: 0 done, 1 the answer is no.
 using Run = std::function<int()>;
 
@@ -27,7 +33,8 @@ using Run = std::function<int()>;
 ///   description  the first line is the summary; the paragraphs after it are the manual, in which a line
 ///                that begins with two spaces is kept as it is
 ///   footer       one example, a command that runs at the root of the repository
-///   type_name    of an option: NAME (a word), TRACE or FILE (a file), a|b|c (one of these)
+///   type_name    of an option: NAME (a word), FILE, TRACE, PATTERN or WITNESS (a file), a|b|c (one of
+///                these)
 struct Command {
   const char* name;
   Run (*declare)(CLI::App& app, const Globals& globals);

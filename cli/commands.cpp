@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <tamis/info.h>
 
@@ -15,6 +16,11 @@
   COMMAND(info)                 \
   COMMAND(attend)               \
   COMMAND(profile)              \
+  COMMAND(pattern)              \
+  COMMAND(realise)              \
+  COMMAND(verify)               \
+  COMMAND(frontier)             \
+  COMMAND(dmin)                 \
   COMMAND(manual)               \
   COMMAND(completion)
 
@@ -46,6 +52,25 @@ void one_of(CLI::Option* option, const std::vector<std::string>& words) {
     return fmt::format("there is no '{}'; available: {}", value, fmt::join(words, ", "));
   };
   option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(CLI::Validator(check, "", "one of"));
+}
+
+void at_least_one(CLI::Option* option) {
+  const auto check = [](const std::string& text) {
+    std::int64_t number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= 1) return std::string();
+    return fmt::format("'{}' is not a whole number from 1 on", text);
+  };
+  option->check(CLI::Validator(check, "", "at least one"));
+}
+
+void a_seed(CLI::Option* option) {
+  const auto check = [](const std::string& text) {
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (error == std::errc() && end == text.data() + text.size()) return std::string();
+    return fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
+  };
+  option->check(CLI::Validator(check, "", "seed"));
 }
 
 Program::Program()

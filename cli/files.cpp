@@ -27,10 +27,10 @@ std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std:
   return chosen;
 }
 
-void check_out(const std::string& option, const std::string& out, const std::string& trace) try {
+void check_out(const std::string& option, const std::string& out, const std::string& input) try {
   std::error_code ignored;
-  if (std::filesystem::equivalent(out, trace, ignored))
-    throw Error(Code::usage, fmt::format("{}: is the trace itself; give another name", out));
+  if (std::filesystem::equivalent(out, input, ignored))
+    throw Error(Code::usage, fmt::format("{}: is the input itself; give another name", out));
   check_writable(out);
 } catch (const Error& error) {
   throw Error(error.code(), fmt::format("{}: {}", option, error.what()));

@@ -2,7 +2,6 @@
 // time, with --rows the figures of all; the time of one or two passes of dense attention.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "command.h"
 #include "files.h"
+#include "numbers.h"
 #include "profile/report.h"
 #include "terminal/interrupt.h"
 #include "terminal/progress.h"
@@ -75,26 +75,6 @@ struct Options {
   std::optional<std::string> vega;
   std::optional<std::string> against;
 };
-
-/// Numbers with commas between them.
-template <class Number>
-std::vector<Number> list_of(const char* option, std::string_view text) {
-  std::vector<Number> numbers;
-  for (std::string_view rest = text;;) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    Number number{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error == std::errc::result_out_of_range)
-      throw Error(Code::usage, fmt::format("{}: '{}' is out of range", option, printable(word)));
-    if (error != std::errc() || end != word.data() + word.size())
-      throw Error(Code::usage,
-                  fmt::format("{}: '{}' is not a number; give one or several with commas between", option,
-                              printable(word)));
-    numbers.push_back(number);
-    if (word.size() == rest.size()) return numbers;
-    rest.remove_prefix(word.size() + 1);
-  }
-}
 
 /// The file whatever the name it is given by; where the system cannot tell, the name itself.
 std::filesystem::path place_of(const std::string& file) {
@@ -206,8 +186,8 @@ Run declare_profile(CLI::App& app, const Globals& globals) {
   app.add_option("--layer", options->layers, "only this layer of the trace")
       ->type_name("L")
       ->allow_extra_args(false);
-  app.add_option("--seed", options->seed, "of the bootstrap and of the split of rows (default: 0)")
-      ->type_name("N");
+  a_seed(app.add_option("--seed", options->seed, "of the bootstrap and of the split of rows (default: 0)")
+             ->type_name("N"));
   app.add_option("--out", options->out, "write the profile to this file, as JSON")->type_name("FILE");
   app.add_option("--rows", options->rows, "write the figures of every row to this safetensors file")
       ->type_name("FILE");

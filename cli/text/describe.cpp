@@ -1,10 +1,15 @@
 #include "text/describe.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <sstream>
+#include <string_view>
 
 namespace tamis::cli {
 namespace {
+
+constexpr std::array<std::string_view, 4> files{"FILE", "TRACE", "PATTERN", "WITNESS"};
 
 OptionText describe_option(const CLI::Option& option) {
   OptionText text;
@@ -17,7 +22,7 @@ OptionText describe_option(const CLI::Option& option) {
     for (std::string choice; std::getline(values, choice, '|');) text.choices.push_back(choice);
   }
   text.text = option.get_description();
-  text.takes_file = text.value == "FILE" || text.value == "TRACE";
+  text.takes_file = std::ranges::find(files, text.value) != files.end();
   text.repeats = option.get_items_expected_max() > 1;
   text.required = option.get_required();
   return text;

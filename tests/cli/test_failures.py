@@ -260,7 +260,7 @@ def test_the_trace_itself_is_no_place_for_results(trace, tmp_path):
     link.symlink_to(trace.name)
     for out in (trace, link):
         done = tamis("attend", trace, "--dense", "--out", out, status=2)
-        assert f"--out: {out}: is the trace itself" in sentence_of(done)
+        assert f"--out: {out}: is the input itself" in sentence_of(done)
     assert digest(trace) == before and link.is_symlink()
 
 

@@ -1,0 +1,60 @@
+#include "conditions.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include <tamis/error.h>
+
+namespace tamis::cli {
+
+using nlohmann::ordered_json;
+
+Conditions AskedConditions::or_else(const Conditions& otherwise) const {
+  if (weak && (eps1 || eps2))
+    throw Error(Code::usage,
+                "--weak looks at neither eps1 nor eps2; leave out --weak, or --eps1 and --eps2");
+  Conditions conditions;
+  conditions.causal = otherwise.causal || causal;
+  conditions.weak = weak || (otherwise.weak && !eps1 && !eps2);
+  conditions.eps1 = eps1.value_or(otherwise.eps1);
+  conditions.eps2 = eps2.value_or(otherwise.eps2);
+  check_conditions(conditions);
+  return conditions;
+}
+
+void add_conditions(CLI::App& app, AskedConditions& asked, bool defaults) {
+  const auto text = [&](const char* what, double otherwise) {
+    return defaults ? fmt::format("{} (default: {})", what, otherwise) : what;
+  };
+  app.add_option("--eps1", asked.eps1,
+                 text("share of a nonzero that a zero may have, 0 < E < 1", Conditions{}.eps1))
+      ->type_name("E");
+  app.add_option("--eps2", asked.eps2,
+                 text("how far log ratios of nonzeros may be off, E > 0", Conditions{}.eps2))
+      ->type_name("E");
+  app.add_flag("--causal", asked.causal, "row i sees columns up to i only");
+  app.add_flag("--weak", asked.weak, "only that nonzeros lie above zeros");
+}
+
+std::string conditions_text(const Conditions& conditions) {
+  const std::string which =
+      conditions.weak ? "weak" : fmt::format("eps1 {}, eps2 {}", conditions.eps1, conditions.eps2);
+  return which + (conditions.causal ? ", causal" : "");
+}
+
+ordered_json unless_weak(const Conditions& conditions, double x) {
+  return conditions.weak ? ordered_json() : ordered_json(x);
+}
+
+ordered_json conditions_json(const Conditions& conditions) {
+  return {{"eps1", unless_weak(conditions, conditions.eps1)},
+          {"eps2", unless_weak(conditions, conditions.eps2)},
+          {"causal", conditions.causal},
+          {"weak", conditions.weak}};
+}
+
+ordered_json number_or_null(double x) { return std::isfinite(x) ? ordered_json(x) : ordered_json(); }
+
+}  // namespace tamis::cli

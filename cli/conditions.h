@@ -1,0 +1,39 @@
+// The conditions that a witness is to satisfy, as commands take and show them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include <tamis/witness.h>
+
+#include "command.h"
+
+namespace tamis::cli {
+
+/// What the options say.
+struct AskedConditions {
+  std::optional<double> eps1;
+  std::optional<double> eps2;
+  bool causal = false;
+  bool weak = false;
+
+  /// With `otherwise` where they say nothing. Throws `usage` for values outside their range, and for
+  /// --weak beside what it does not look at.
+  [[nodiscard]] Conditions or_else(const Conditions& otherwise) const;
+};
+
+/// --eps1, --eps2, --causal and --weak; `defaults` tells of the library's in the help.
+void add_conditions(CLI::App& app, AskedConditions& asked, bool defaults);
+
+std::string conditions_text(const Conditions& conditions);
+/// eps1 and eps2 are null if weak.
+nlohmann::ordered_json conditions_json(const Conditions& conditions);
+
+/// Null if weak: what the theory says of norms and dimensions needs eps1 and eps2.
+nlohmann::ordered_json unless_weak(const Conditions& conditions, double x);
+
+/// A number, or null where JSON has none.
+nlohmann::ordered_json number_or_null(double x);
+
+}  // namespace tamis::cli

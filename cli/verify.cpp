@@ -1,0 +1,183 @@
+// tamis verify: does a witness produce a pattern? rows·columns·m multiply-adds in f32 and f64 and a little
+// exact arithmetic; memory linear in the two files.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include <tamis/error.h>
+#include <tamis/info.h>
+#include <tamis/text.h>
+#include <tamis/verify.h>
+
+#include "command.h"
+#include "conditions.h"
+#include "terminal/interrupt.h"
+#include "terminal/json.h"
+#include "terminal/progress.h"
+#include "terminal/table.h"
+
+namespace tamis::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr Arithmetic arithmetics[] = {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact};
+
+constexpr const char* description =
+    "Check that a witness produces a pattern\n\n"
+    "From the two files alone: the logits L of the witness, q*k^T or x*w_q*w_k^T*x^T, must satisfy for "
+    "every "
+    "row i of the pattern A\n\n"
+    "  (23)  L_ij - L_il < log eps1                  where A_ij = 0, A_il != 0\n"
+    "  (24)  |L_ij - L_il - log(A_ij/A_il)| < eps2   where both are nonzero\n\n"
+    "or, with --weak, only L_ij < L_il where A_ij = 0 and A_il != 0; with --causal for columns up to i "
+    "only. "
+    "Conditions that are not given are those that the witness was made for, written in its metadata "
+    "(docs/witness.md). Every condition is checked with logits in f32, in f64, and exactly: numbers as "
+    "they "
+    "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the others "
+    "say with which arithmetic it survives. The margin is the least slack of a condition, positive if all "
+    "hold; rows are counted from 0.\n\n"
+    "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, dim, "
+    "rows, "
+    "columns, conditions, in, made_by, ...}: margin, worst_row and failing_rows are those of exact "
+    "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. An "
+    "infinite number is null. Exit status 0 if the conditions hold exactly, 1 if not.";
+
+struct Options {
+  std::string pattern;
+  std::string witness;
+  AskedConditions conditions;
+};
+
+struct Report {
+  const Options& options;
+  const Pattern& pattern;
+  const Witness& witness;
+  Conditions conditions;
+  Verification result;
+  int threads;
+  double seconds;
+
+  [[nodiscard]] std::int64_t dim() const {
+    return (witness.has_queries() ? witness.q : witness.w_q).info().shape[1];
+  }
+  [[nodiscard]] std::vector<std::string> holds_in() const {
+    std::vector<std::string> names;
+    for (const Arithmetic a : arithmetics)
+      if (result[a].holds) names.emplace_back(name_of(a));
+    return names;
+  }
+};
+
+ordered_json row_or_null(std::int64_t row) { return row >= 0 ? ordered_json(row) : ordered_json(); }
+
+std::string report_json(const Report& report) {
+  const Verification& result = report.result;
+  const Checked& exact = result[Arithmetic::exact];
+  ordered_json in;
+  for (const Arithmetic a : arithmetics)
+    in[name_of(a)] = {{"holds", result[a].holds},
+                      {"margin", number_or_null(result[a].margin)},
+                      {"worst_row", row_or_null(result[a].worst_row)},
+                      {"failing_rows", result[a].failing_rows}};
+  return json_text(ordered_json{{"holds", result.holds()},
+                                {"arithmetic", report.holds_in()},
+                                {"margin", number_or_null(exact.margin)},
+                                {"worst_row", row_or_null(exact.worst_row)},
+                                {"failing_rows", exact.failing_rows},
+                                {"norm_product", number_or_null(result.norm_product)},
+                                {"max_logit", number_or_null(result.max_logit)},
+                                {"dim", report.dim()},
+                                {"rows", report.pattern.rows},
+                                {"columns", report.pattern.cols},
+                                {"nonzeros", report.pattern.nonzeros()},
+                                {"conditions", conditions_json(report.conditions)},
+                                {"in", in},
+                                {"pattern", report.options.pattern},
+                                {"witness", report.options.witness},
+                                {"made_by", report.witness.made_by},
+                                {"threads", report.threads},
+                                {"seconds", report.seconds}});
+}
+
+std::string verdict_text(const Report& report) {
+  const Checked& exact = report.result[Arithmetic::exact];
+  if (exact.holds) return "every condition holds, exactly";
+  return fmt::format("no: {} of {} rows fail", exact.failing_rows, report.pattern.rows);
+}
+
+std::string report_text(const Report& report) {
+  const Verification& result = report.result;
+  const char* forms = !report.witness.has_inputs()    ? "q, k"
+                      : !report.witness.has_queries() ? "x, w_q, w_k"
+                                                      : "q, k and x, w_q, w_k";
+  std::string text = fmt::format(
+      "pattern       {}: {} × {}, {} nonzeros\n"
+      "witness       {}: {} in {} dimensions\n"
+      "conditions    {}\n"
+      "verdict       {}\n"
+      "norm product  {:.6g}\n"
+      "max |L|       {:.6g}\n\n",
+      printable(report.options.pattern), report.pattern.rows, report.pattern.cols,
+      report.pattern.nonzeros(), printable(report.options.witness), forms, report.dim(),
+      conditions_text(report.conditions), verdict_text(report), result.norm_product, result.max_logit);
+  std::vector<std::vector<std::string>> rows{
+      {"arithmetic", "holds", "failing rows", "worst row", "margin"}};
+  for (const Arithmetic a : arithmetics) {
+    const Checked& checked = result[a];
+    rows.push_back({name_of(a), checked.holds ? "yes" : "no", std::to_string(checked.failing_rows),
+                    checked.worst_row < 0 ? "-" : std::to_string(checked.worst_row),
+                    fmt::format("{:.6g}", checked.margin)});
+  }
+  return text + table_text(rows);
+}
+
+int run_verify(const Options& options, const Globals& globals) {
+  const Pattern pattern = read_pattern(options.pattern);
+  const Witness witness = read_witness(options.witness);
+  const Conditions conditions = options.conditions.or_else(witness.made_for);
+  watch_interrupts();
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<Verification> result;
+  {
+    Progress progress({{"rows", static_cast<double>(pattern.rows)}});
+    double before = 0;
+    result = verify(pattern, witness, conditions, globals.threads, [&](double done, double) {
+      progress.advance(done - before);
+      before = done;
+      return !interrupted();
+    });
+  }
+  const Report report{options,
+                      pattern,
+                      witness,
+                      conditions,
+                      *result,
+                      globals.threads > 0 ? globals.threads : hardware_threads(),
+                      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  fmt::print("{}", globals.json ? report_json(report) : report_text(report));
+  return result->holds() ? 0 : 1;
+}
+
+}  // namespace
+
+Run declare_verify(CLI::App& app, const Globals& globals) {
+  app.description(description);
+  app.footer("tamis verify data/pattern-32.mtx data/witness-32.safetensors");
+  auto options = std::make_shared<Options>();
+  app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
+      ->type_name("PATTERN")
+      ->required();
+  app.add_option("WITNESS", options->witness, "a witness (safetensors; format in docs/witness.md)")
+      ->type_name("WITNESS")
+      ->required();
+  add_conditions(app, options->conditions, false);
+  return [options, &globals] { return run_verify(*options, globals); };
+}
+
+}  // namespace tamis::cli
