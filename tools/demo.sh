@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, and a page about them.
+# Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, patterns realised and
+# verified, and a page about them.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
-# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about twenty seconds.
+# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about half a minute.
 set -euo pipefail
 if [[ $# -ne 3 ]]; then
   echo "usage: tools/demo.sh PROGRAM PYTHON FOLDER" >&2
@@ -29,6 +30,27 @@ for eps in 0.05 0.01; do
   sparse+=(--sparse "$folder/mass-$eps.safetensors" "$folder/mass-$eps.json")
 done
 "$program" profile "$trace" --eps 0.01,0.05 --out "$folder/profile.json" > "$folder/profile.txt"
+
+# Patterns, witnesses and what was said of them, in files that share a name; every command is written down.
+: > "$folder/commands.txt"
+say() { echo "tamis $*" | sed "s|$folder/||g" >> "$folder/commands.txt"; }
+run() { say "$@"; "$program" "$@"; }
+example() {  # NAME, options of pattern, --, options of realise
+  local name=$folder/$1 make=()
+  shift
+  while [[ $1 != -- ]]; do make+=("$1"); shift; done
+  shift
+  run pattern "${make[@]}" --out "$name.mtx" > /dev/null
+  run realise "$name.mtx" "$@" --out "$name.safetensors" --json > "$name.realise.json"
+  run verify "$name.mtx" "$name.safetensors" --json > "$name.verify.json"
+}
+example permutation permutations --n 512 --k 1 -- --dim 16
+example two-permutations permutations --n 1024 --k 2 --gamma 2 -- --dim 16 --steps 1000
+example head trace --trace "$trace" --layer 12 --head 1 --k 4 -- --dim 12
+example pairs pairs --n 60 -- --dim 4 --weak
+run frontier "$folder/permutation.mtx" --dims 2,3,4,6,8,12,16,24,32,48 --steps 1000 --json > "$folder/frontier.json"
+
 "$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" "${sparse[@]}" \
-  --profile "$folder/profile.json" --page "$folder/index.html"
+  --profile "$folder/profile.json" --realised "$folder" --examples permutation,two-permutations,head,pairs \
+  --frontier "$folder/frontier.json" --page "$folder/index.html"
 echo "$folder/index.html"

@@ -265,6 +265,43 @@ def growth_chart(heads):
     )
 
 
+def frontier_chart(frontier):
+    """Norm product against dimension, both logarithmic, with two levels across."""
+    points = [
+        {"dim": point["dim"], "norm": point["norm_product"], "method": point["method"]}
+        for point in frontier["points"]
+        if point["verified"]
+    ]
+    dims = [point["dim"] for point in points]
+    x = alt.X("dim:Q", scale=alt.Scale(type="log", domain=[0.9 * dims[0], 1.15 * dims[-1]], nice=False),
+              title="columns of q and k", axis=alt.Axis(values=dims, format="d", grid=False))  # fmt: skip
+    y = alt.Y(
+        "norm:Q", scale=alt.Scale(type="log"), title="norm product", axis=alt.Axis(tickCount=5, format="~s")
+    )
+    found = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
+    line = found.mark_line(color=MEASURED, strokeWidth=2)
+    dots = found.mark_point(filled=True, size=60, opacity=1, color=MEASURED)
+    names = found.mark_text(align="left", dx=8, dy=-8, color=INK).encode(
+        text=alt.Text("norm:Q", format=",.3~r")
+    )
+
+    def level(value, words, colour, up):
+        data = alt.Data(values=[{"norm": value, "dim": dims[0], "words": words}])
+        rule = alt.Chart(data).mark_rule(color=colour, strokeDash=[5, 4]).encode(y="norm:Q")
+        label = alt.Chart(data).mark_text(align="left", dy=up, color=colour, fontSize=11)
+        return rule + label.encode(x="dim:Q", y="norm:Q", text="words:N")
+
+    chart = (
+        level(frontier["paper_norm"], "the matrix that the paper projects", "#888888", -8)
+        + line
+        + dots
+        + names
+    )
+    if frontier["lower_bound"] > 0:
+        chart += level(frontier["lower_bound"], "no witness below", "#c0392b", 10)
+    return chart.properties(width=640, height=260)
+
+
 def reading_chart(curves, budgets):
     """Share of the dense bytes that a query reads against the keys it sees; a list of (layer, budget, keys seen,
     p10, median, p90)."""

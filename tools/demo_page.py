@@ -21,6 +21,7 @@ from pathlib import Path
 
 import altair as alt
 import demo_profile
+import demo_realise
 import demo_sparse
 import numpy as np
 import vl_convert
@@ -150,7 +151,7 @@ def thumbnails(heads, positions):
     return f'<div class="maps">{"".join(figures)}</div>'
 
 
-def page(args, trace, metadata, report, heads, shown, runs, profile):
+def page(args, trace, metadata, report, heads, shown, runs, profile, realised):
     tokens = trace[f"layers.{shown.layer}.k"].shape[1]
     positions = trace["positions"]
     names = {path: html.escape(Path(path).name) for path in (args.trace, args.result, args.report)}
@@ -171,6 +172,8 @@ def page(args, trace, metadata, report, heads, shown, runs, profile):
     if profile:
         eps = ",".join(f"{one:g}" for one in profile["eps"])
         commands.append(f"tamis profile {args.trace} --eps {eps} --out {Path(args.profile).name}")
+    if args.realised:
+        commands += (Path(args.realised) / "commands.txt").read_text().splitlines()
     reports = [report, *(run.report for run in runs)]
     certificates = sum(one["queries"] for one in reports)
     tiles = [
@@ -232,6 +235,7 @@ band runs from the 10th to the 90th percentile, and the dot marks 95 %. Among th
 
 {demo_profile.section(profile, heads, Path(args.profile).name, Path(args.trace).name) if profile else ""}
 {demo_sparse.section(runs, heads, positions, Path(args.trace).name) if runs else ""}
+{realised}
 <h2>Evidence</h2>
 <pre><code>{html.escape(chr(10).join(commands))}</code></pre>
 <dl>
@@ -261,6 +265,13 @@ def parse_arguments():
         help="the same of a run with --budget mass:EPS; may be given more than once",
     )
     parser.add_argument("--profile", help="what tamis profile --out wrote")
+    parser.add_argument(
+        "--realised",
+        metavar="FOLDER",
+        help="where NAME.mtx, .safetensors, .realise.json and .verify.json lie",
+    )
+    parser.add_argument("--examples", default="", help="their names, with commas between")
+    parser.add_argument("--frontier", help="what tamis frontier --json printed")
     parser.add_argument("--page", help="write the page here")
     parser.add_argument("--picture", help="write the map of one head here, as PNG")
     parser.add_argument(
@@ -303,9 +314,14 @@ def main():
         sys.exit(
             "demo_page.py: --profile needs the profile of the same trace and layers as the dense report"
         )
+    realised = ""
+    if args.realised:
+        frontier = json.loads(Path(args.frontier).read_text())
+        examples = demo_realise.read_examples(args.realised, args.examples.split(","))
+        realised = demo_realise.section(examples, frontier, Path(args.frontier).name)
     if args.page:
         Path(args.page).write_text(
-            page(args, trace, metadata, report, heads, wanted[0], runs, profile), encoding="utf-8"
+            page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"
         )
     if args.picture:
         Path(args.picture).write_bytes(head_picture(wanted[0], trace["positions"], tokens))
