@@ -123,6 +123,15 @@ Vector compress(__mmask16 k, Vector x) {
     if (bit(k, i)) y[n++] = x[i];
   return y;
 }
+/// 64-bit lane i of 8.
+inline std::uint64_t long_of(const m512i& x, int i) {
+  return read<std::uint64_t>(reinterpret_cast<const char*>(&x) + 8 * i);
+}
+inline m512i each_long(auto f) {
+  std::uint64_t y[lanes / 2];
+  for (int i = 0; i < lanes / 2; ++i) y[i] = f(i);
+  return read<m512i>(y);
+}
 /// Sixteen floats as f16, rounded as `how` says.
 template <int how>
 __m256i halves(m512 x) {
@@ -177,7 +186,11 @@ __m256i halves(m512 x) {
 #define _mm512_cvtps_epi32(x) \
   tamis::emulated::each_integer([v_ = (x)](int i) { return tamis::emulated::nearest(v_[i]); })
 #define _mm512_set1_epi32(x) tamis::emulated::each_integer([v_ = (x)](int) { return v_; })
-#define _mm512_add_epi32(a, b) ((a) + (b))
+#define _mm512_add_epi32(a, b)                                           \
+  tamis::emulated::each_integer([a_ = (a), b_ = (b)](int i) {            \
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a_[i]) + \
+                                     static_cast<std::uint32_t>(b_[i])); \
+  })
 #define _mm512_and_si512(a, b) ((a) & (b))
 #define _mm512_slli_epi32(x, n)  \
   tamis::emulated::each_integer( \
@@ -202,6 +215,19 @@ __m256i halves(m512 x) {
 #define _mm512_srli_epi32(x, n)  \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) >> (n)); })
+#define _mm512_mul_epu32(a, b)                               \
+  tamis::emulated::each_long([a_ = (a), b_ = (b)](int i) {   \
+    return (tamis::emulated::long_of(a_, i) & 0xFFFFFFFFU) * \
+           (tamis::emulated::long_of(b_, i) & 0xFFFFFFFFU);  \
+  })
+#define _mm512_srli_epi64(x, n) \
+  tamis::emulated::each_long([v_ = (x)](int i) { return tamis::emulated::long_of(v_, i) >> (n); })
+#define _mm512_slli_epi64(x, n) \
+  tamis::emulated::each_long([v_ = (x)](int i) { return tamis::emulated::long_of(v_, i) << (n); })
+#define _mm512_mask_blend_epi32(k, a, b) \
+  tamis::emulated::each_integer(         \
+      [a_ = (a), b_ = (b)](int i) { return tamis::emulated::bit(k, i) ? b_[i] : a_[i]; })
+#define _mm512_xor_si512(a, b) ((a) ^ (b))
 #define _mm512_cvtepu16_epi32(x) \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(tamis::emulated::half(v_, i)); })
