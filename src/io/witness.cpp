@@ -101,8 +101,8 @@ void write_witness(const std::string& path, const Witness& witness) {
     if (metadata.contains(key))
       fail(Code::usage, "{}: the metadata '{}' is said by the format itself; give it another name", path,
            key);
-  metadata["format"] = "tamis-witness";
-  metadata["version"] = "1";
+  metadata.emplace("format", "tamis-witness");
+  metadata.emplace("version", "1");
   metadata["causal"] = witness.made_for.causal ? "true" : "false";
   metadata["weak"] = witness.made_for.weak ? "true" : "false";
   if (!witness.made_for.weak) {  // {} is the shortest text that reads back as the same double
