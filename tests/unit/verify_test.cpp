@@ -273,5 +273,16 @@ TEST(Verify, ReportsProgressOnTheCallingThreadAndCanBeStopped) {
   }
 }
 
+TEST(Verify, NormProductsNeitherOverflowNorVanish) {
+  const Matrix a{1, 2, {1, 0}};
+  Conditions weak;
+  weak.weak = true;
+  const VerifyCase far{pattern_of(a), witness_of(Matrix{1, 1, {1e200}}, Matrix{2, 1, {2e-200, 1e-200}}),
+                       weak};
+  EXPECT_NEAR(verify_case(far).norm_product, 2, 1e-12);
+  const VerifyCase zero{pattern_of(a), witness_of(Matrix{1, 1, {1e300}}, Matrix{2, 1, {0, 0}}), weak};
+  EXPECT_EQ(verify_case(zero).norm_product, 0);
+}
+
 }  // namespace
 }  // namespace tamis::test
