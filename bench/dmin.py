@@ -1,12 +1,11 @@
 """Whole searches for d_min, literal against fast, in one run; a page of results."""
 
 import argparse
-import datetime
 import os
 import subprocess
 from pathlib import Path
 
-from machine import cpu_model, first_line, last_cache_bytes, tree
+from machine import facts
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRODUCTION = """# How long a search for d_min takes
@@ -32,14 +31,7 @@ def main():
         text=True,
         check=True,
     )
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    facts = [
-        f"- Command: `make bench-dmin`, {date}, commit {tree()}",
-        f"- Machine: {cpu_model()}, {len(os.sched_getaffinity(0))} cores, {last_cache_bytes() >> 20} MiB last cache, "
-        f"load {load:.2f} before the run",
-        f"- Compiler: {first_line([os.environ.get('CXX', 'g++'), '--version'])}",
-    ]
-    text = INTRODUCTION + "\n\n" + "\n".join(facts) + "\n\n" + done.stdout
+    text = INTRODUCTION + "\n\n" + facts("make bench-dmin", load) + "\n\n" + done.stdout
     options.out.write_text(text)
     print(text)
 

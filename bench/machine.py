@@ -46,6 +46,19 @@ def tree():
     return commit if clean else f"{commit} with local changes"
 
 
+def facts(command, load):
+    """The lines about a run that a page of results begins with."""
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    cores = len(os.sched_getaffinity(0))
+    return "\n".join(
+        [
+            f"- Command: `{command}`, {date}, commit {tree()}",
+            f"- Machine: {cpu_model()}, {cores} cores, {last_cache_bytes() >> 20} MiB last cache, load {load:.2f} before the run",
+            f"- Compiler: {first_line([os.environ.get('CXX', 'g++'), '--version'])}",
+        ]
+    )
+
+
 def tasks():
     """Thread ids of this process."""
     return [int(name) for name in os.listdir("/proc/self/task")]

@@ -1,12 +1,11 @@
 """A profile pass against dense attention over the same queries and keys, and its memory; a page of results."""
 
 import argparse
-import datetime
 import os
 import subprocess
 from pathlib import Path
 
-from machine import cpu_model, first_line, last_cache_bytes, tree
+from machine import facts
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRODUCTION = """# What a profile pass costs
@@ -32,16 +31,10 @@ def main():
         text=True,
         check=True,
     )
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     command = "make bench-profile"
     if options.trace != parser.get_default("trace"):
         command += f' BENCH_ARGS="--trace {options.trace.name}"'
-    facts = [
-        f"- Command: `{command}`, {date}, commit {tree()}",
-        f"- Machine: {cpu_model()}, {len(os.sched_getaffinity(0))} cores, {last_cache_bytes() >> 20} MiB last cache, load {load:.2f} before the run",
-        f"- Compiler: {first_line([os.environ.get('CXX', 'g++'), '--version'])}",
-    ]
-    text = INTRODUCTION + "\n\n" + "\n".join(facts) + "\n\n" + done.stdout
+    text = INTRODUCTION + "\n\n" + facts(command, load) + "\n\n" + done.stdout
     options.out.write_text(text)
     print(text)
 

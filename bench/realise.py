@@ -1,14 +1,13 @@
 """Witnesses by descent: how small their norms get, how long that takes and in how much memory; a page of results."""
 
 import argparse
-import datetime
 import json
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
-from machine import cpu_model, first_line, tree
+from machine import facts
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRODUCTION = """# Witnesses by descent
@@ -66,16 +65,13 @@ def main():
             )
             print(row, flush=True)
             rows.append(row)
-    facts = [
-        f"- Command: `make bench-realise`, {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M UTC}, commit {tree()}",
-        f"- Machine: {cpu_model()}, {len(os.sched_getaffinity(0))} cores, load {load:.2f} before the run",
-        f"- Compiler: {first_line([os.environ.get('CXX', 'g++'), '--version'])}",
-    ]
     head = (
         "| n | k | γ | columns | norm product | max \\|L\\| | earlier | no witness below | by | seconds | MB | verified |\n"
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- |"
     )
-    options.out.write_text("\n\n".join([INTRODUCTION, "\n".join(facts), "\n".join([head, *rows])]) + "\n")
+    options.out.write_text(
+        "\n\n".join([INTRODUCTION, facts("make bench-realise", load), "\n".join([head, *rows])]) + "\n"
+    )
     print(options.out)
 
 
