@@ -109,13 +109,13 @@ Candidate Attempts::moment_candidate(std::int64_t dim) {
   if (dim == on_circle_->dim) return *on_circle_;
   const std::int64_t frequencies = dim / 2;
   const Curve curve(MomentKind::circle, pattern_.cols, frequencies);
-  const std::vector<std::int64_t> position =
-      spread_columns(pattern_, Curve(MomentKind::circle, pattern_.cols, k()));
+  if (position_.empty())
+    position_ = spread_columns(pattern_, Curve(MomentKind::circle, pattern_.cols, k()));
   Candidate candidate{pattern_.rows, pattern_.cols, dim,
                       with_frequencies(on_circle_->q, pattern_.rows, k(), dim),
                       std::vector<double>(static_cast<std::size_t>(pattern_.cols * dim))};
   for (std::int64_t j = 0; j < candidate.cols; ++j)
-    curve.key(position[j],
+    curve.key(position_[j],
               std::span(candidate.k)
                   .subspan(static_cast<std::size_t>(j * dim), static_cast<std::size_t>(2 * frequencies)));
   return candidate;

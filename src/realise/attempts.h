@@ -51,6 +51,7 @@ class Attempts {
   std::int64_t redraws_ = 0;
   double told_ = 0;                     // of progress
   std::optional<Candidate> on_circle_;  // by moment, in 2k dimensions, once made
+  std::vector<std::int64_t> position_;  // of columns on the circle, for more frequencies
   std::vector<Attempt> made_;
 };
 
