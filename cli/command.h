@@ -17,6 +17,9 @@ struct Globals {
   std::string backend = "cpu";
 };
 
+/// Threads asked for, or every core this process may use.
+int threads_of(const Globals& globals);
+
 /// Restricts a value to these words, which help and completion then offer.
 void one_of(CLI::Option* option, const std::vector<std::string>& words);
 

@@ -46,6 +46,10 @@ std::string check_threads(const std::string& text) {
 
 }  // namespace
 
+int threads_of(const Globals& globals) {
+  return globals.threads > 0 ? globals.threads : hardware_threads();
+}
+
 void one_of(CLI::Option* option, const std::vector<std::string>& words) {
   const auto check = [words](const std::string& value) {
     if (std::ranges::find(words, value) != words.end()) return std::string();

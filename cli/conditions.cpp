@@ -55,6 +55,13 @@ ordered_json conditions_json(const Conditions& conditions) {
           {"weak", conditions.weak}};
 }
 
+std::vector<std::string> holds_in(const Verification& verification) {
+  std::vector<std::string> names;
+  for (const Arithmetic a : {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact})
+    if (verification[a].holds) names.emplace_back(name_of(a));
+  return names;
+}
+
 ordered_json number_or_null(double x) { return std::isfinite(x) ? ordered_json(x) : ordered_json(); }
 
 }  // namespace tamis::cli

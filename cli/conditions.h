@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <tamis/verify.h>
 #include <tamis/witness.h>
 
 #include "command.h"
@@ -32,6 +33,9 @@ nlohmann::ordered_json conditions_json(const Conditions& conditions);
 
 /// Null if weak: what the theory says of norms and dimensions needs eps1 and eps2.
 nlohmann::ordered_json unless_weak(const Conditions& conditions, double x);
+
+/// The names of the arithmetics in which the conditions hold.
+std::vector<std::string> holds_in(const Verification& verification);
 
 /// A number, or null where JSON has none.
 nlohmann::ordered_json number_or_null(double x);

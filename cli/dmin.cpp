@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <optional>
 
 #include <tamis/dmin.h>
 #include <tamis/error.h>
@@ -14,7 +13,7 @@
 #include "command.h"
 #include "dmin/report.h"
 #include "terminal/interrupt.h"
-#include "terminal/progress.h"
+#include "terminal/shown.h"
 
 namespace tamis::cli {
 namespace {
@@ -60,23 +59,6 @@ std::vector<double> all_Q(double Q, std::int64_t n) {
   return all;
 }
 
-/// Shows progress as fractions of the dimensions that may come.
-class Shown {
- public:
-  ProgressCallback callback() {
-    return [this](double done, double total) {
-      if (!progress_) progress_.emplace(std::vector<Progress::Stage>{{"draws, at most", total}});
-      progress_->advance(done - before_);
-      before_ = done;
-      return !interrupted();
-    };
-  }
-
- private:
-  std::optional<Progress> progress_;
-  double before_ = 0;
-};
-
 int run_dmin(const Options& options, const Globals& globals) {
   const DminProblem& problem = options.problem;
   if (options.matrices < 1)
@@ -91,7 +73,7 @@ int run_dmin(const Options& options, const Globals& globals) {
   const auto begin = std::chrono::steady_clock::now();
   if (options.method == "search") {
     for (std::int64_t i = 0; i < options.matrices; ++i) {
-      Shown shown;
+      Shown shown("draws, at most");
       report.searches.push_back(search_dmin(problem.pattern(i), problem.conditions(), problem.draw_seed(i),
                                             {options.Q, options.step, options.from, globals.threads},
                                             shown.callback()));
@@ -105,7 +87,7 @@ int run_dmin(const Options& options, const Globals& globals) {
     wanted.Q = all_Q(options.Q, problem.n);
     wanted.delta = report.delta;
     wanted.threads = globals.threads;
-    Shown shown;
+    Shown shown("draws, at most");
     report.estimate = estimate_dmin(problem, wanted, shown.callback());
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -18,7 +18,7 @@
 #include "numbers.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
-#include "terminal/progress.h"
+#include "terminal/shown.h"
 #include "terminal/table.h"
 
 namespace tamis::cli {
@@ -196,18 +196,11 @@ int run_frontier(const Options& options, const Globals& globals) {
   watch_interrupts();
   std::optional<Frontier> result;
   {
-    std::optional<Progress> progress;
-    double before = 0;
-    result = frontier(pattern, wanted, [&](double done, double total) {
-      if (!progress) progress.emplace(std::vector<Progress::Stage>{{"dimensions", total}});
-      progress->advance(done - before);
-      before = done;
-      return !interrupted();
-    });
+    Shown shown("dimensions");
+    result = frontier(pattern, wanted, shown.callback());
   }
   stop_if_interrupted();
-  const Report report{options, pattern, conditions, *result,
-                      globals.threads > 0 ? globals.threads : hardware_threads()};
+  const Report report{options, pattern, conditions, *result, threads_of(globals)};
   if (options.vega) write_text(*options.vega, vega_text(report));
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return 0;

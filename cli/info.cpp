@@ -37,7 +37,7 @@ ordered_json build_json(const Globals& globals) {
       {"target_forced", target_is_forced()},
       {"targets", all},
       {"backend", globals.backend},
-      {"threads", globals.threads > 0 ? globals.threads : hardware_threads()},
+      {"threads", threads_of(globals)},
       {"hardware_threads", hardware_threads()},
       {"parallel_runtime", parallel_runtime()},
       {"page_tokens", page_tokens},
@@ -50,7 +50,7 @@ std::string build_text(const Globals& globals) {
   for (const Target& item : targets())
     list += fmt::format("{}{}{}", list.empty() ? "" : ", ", item.name,
                         item.runs_here ? "" : " (not on this CPU)");
-  const int threads = globals.threads > 0 ? globals.threads : hardware_threads();
+  const int threads = threads_of(globals);
   return fmt::format(
       "version    {}\n"
       "target     {}, {}\n"

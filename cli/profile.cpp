@@ -15,7 +15,7 @@
 #include "numbers.h"
 #include "profile/report.h"
 #include "terminal/interrupt.h"
-#include "terminal/progress.h"
+#include "terminal/shown.h"
 
 namespace tamis::cli {
 namespace {
@@ -137,17 +137,8 @@ int run_profile(const Options& options, const Globals& globals) {
   std::optional<Profile> result;
   const auto begin = std::chrono::steady_clock::now();
   {
-    std::optional<Progress> progress;
-    double before = 0;
-    result = profile(
-        trace, wanted, workspace,
-        [&](double done, double total) {
-          if (!progress) progress.emplace(std::vector<Progress::Stage>{{"rows", total}});
-          progress->advance(done - before);
-          before = done;
-          return !interrupted();
-        },
-        keep);
+    Shown shown("rows");
+    result = profile(trace, wanted, workspace, shown.callback(), keep);
   }
   const ProfileReport report{
       *result,

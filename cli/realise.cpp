@@ -19,7 +19,7 @@
 #include "files.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
-#include "terminal/progress.h"
+#include "terminal/shown.h"
 #include "terminal/table.h"
 
 namespace tamis::cli {
@@ -97,13 +97,6 @@ struct Report {
   const Realisation& result;
   Bounds bounds;
   int threads;
-
-  [[nodiscard]] std::vector<std::string> holds_in() const {
-    std::vector<std::string> names;
-    for (const Arithmetic a : {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact})
-      if (result.verification[a].holds) names.emplace_back(name_of(a));
-    return names;
-  }
 };
 
 std::string report_json(const Report& report) {
@@ -129,7 +122,7 @@ std::string report_json(const Report& report) {
       {"redraws", result.redraws},
       {"seconds", result.seconds},
       {"margin", found ? number_or_null(verification[Arithmetic::exact].margin) : ordered_json()},
-      {"arithmetic", report.holds_in()},
+      {"arithmetic", holds_in(report.result.verification)},
       {"dtype", found ? ordered_json(name_of(result.witness->q.info().dtype)) : ordered_json()},
       {"conditions", conditions_json(report.conditions)},
       {"paper_norm", unless_weak(report.conditions, report.bounds.paper_norm)},
@@ -179,7 +172,7 @@ std::string report_text(const Report& report) {
         "max |L|       {:.6g}\n"
         "margin        {:.6g}, row {}\n",
         result.dim, name_of(result.method), name_of(result.witness->q.info().dtype),
-        fmt::join(report.holds_in(), ", "), verification.norm_product,
+        fmt::join(holds_in(report.result.verification), ", "), verification.norm_product,
         compared.empty() ? "" : fmt::format("   ({})", compared), verification.max_logit,
         verification[Arithmetic::exact].margin, verification[Arithmetic::exact].worst_row);
     if (result.method == Method::jl) text += fmt::format("redraws       {}\n", result.redraws);
@@ -212,19 +205,12 @@ int run_realise(const Options& options, const Globals& globals) {
   watch_interrupts();
   std::optional<Realisation> result;
   {
-    std::optional<Progress> progress;
-    double before = 0;
-    result = realise(pattern, wanted, [&](double done, double total) {
-      if (!progress) progress.emplace(std::vector<Progress::Stage>{{"attempts", total}});
-      progress->advance(done - before);
-      before = done;
-      return !interrupted();
-    });
+    Shown shown("attempts");
+    result = realise(pattern, wanted, shown.callback());
   }
   stop_if_interrupted();
   if (result->witness && options.out) write_witness(*options.out, *result->witness);
-  const Report report{options, pattern, conditions,
-                      *result, bounds,  globals.threads > 0 ? globals.threads : hardware_threads()};
+  const Report report{options, pattern, conditions, *result, bounds, threads_of(globals)};
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return result->witness ? 0 : 1;
 }

@@ -17,7 +17,7 @@
 #include "conditions.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
-#include "terminal/progress.h"
+#include "terminal/shown.h"
 #include "terminal/table.h"
 
 namespace tamis::cli {
@@ -66,12 +66,6 @@ struct Report {
   [[nodiscard]] std::int64_t dim() const {
     return (witness.has_queries() ? witness.q : witness.w_q).info().shape[1];
   }
-  [[nodiscard]] std::vector<std::string> holds_in() const {
-    std::vector<std::string> names;
-    for (const Arithmetic a : arithmetics)
-      if (result[a].holds) names.emplace_back(name_of(a));
-    return names;
-  }
 };
 
 ordered_json row_or_null(std::int64_t row) { return row >= 0 ? ordered_json(row) : ordered_json(); }
@@ -86,7 +80,7 @@ std::string report_json(const Report& report) {
                       {"worst_row", row_or_null(result[a].worst_row)},
                       {"failing_rows", result[a].failing_rows}};
   return json_text(ordered_json{{"holds", result.holds()},
-                                {"arithmetic", report.holds_in()},
+                                {"arithmetic", holds_in(report.result)},
                                 {"margin", number_or_null(exact.margin)},
                                 {"worst_row", row_or_null(exact.worst_row)},
                                 {"failing_rows", exact.failing_rows},
@@ -145,20 +139,15 @@ int run_verify(const Options& options, const Globals& globals) {
   const auto begin = std::chrono::steady_clock::now();
   std::optional<Verification> result;
   {
-    Progress progress({{"rows", static_cast<double>(pattern.rows)}});
-    double before = 0;
-    result = verify(pattern, witness, conditions, globals.threads, [&](double done, double) {
-      progress.advance(done - before);
-      before = done;
-      return !interrupted();
-    });
+    Shown shown("rows");
+    result = verify(pattern, witness, conditions, globals.threads, shown.callback());
   }
   const Report report{options,
                       pattern,
                       witness,
                       conditions,
                       *result,
-                      globals.threads > 0 ? globals.threads : hardware_threads(),
+                      threads_of(globals),
                       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return result->holds() ? 0 : 1;
