@@ -3,8 +3,23 @@
 #pragma once
 
 #include <tamis/profile.h>
+#include "io/json_fields.h"
 
 namespace tamis {
+
+inline std::string json_word(const Law& law) { return std::string(name_of(law)); }
+inline void from_json_word(const std::string& name, Law& law) {
+  for (const Law known :
+       {Law::constant, Law::logarithmic, Law::power, Law::linear, Law::gaussian, Law::none})
+    if (name_of(known) == name) {
+      law = known;
+      return;
+    }
+  fail(Code::input, "there is no such law");
+}
+
+inline std::string json_word(const Budget& budget) { return to_string(budget); }
+inline void from_json_word(const std::string& text, Budget& budget) { budget = parse_budget(text); }
 
 template <class A>
 void fields(A& a, Quantiles& q) {
@@ -109,18 +124,13 @@ void fields(A& a, NormPrediction& prediction) {
   a("C", prediction.exponent);
 }
 
-/// A whole number that may be negative, as no other in the file may.
-struct Offset {
-  std::int64_t value;
-};
-
 template <class A>
 void fields(A& a, WeightNorm& norm) {
   a("norm", norm.norm);
   a("low", norm.low);
   a("high", norm.high);
-  Offset low{norm.low_offset};
-  Offset high{norm.high_offset};
+  SignedWhole low{norm.low_offset};
+  SignedWhole high{norm.high_offset};
   a("low_offset", low);
   a("high_offset", high);
   norm.low_offset = low.value;
