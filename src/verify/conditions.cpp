@@ -62,8 +62,8 @@ Interval Judge::log_of(double value) const {
   return logs_[static_cast<std::size_t>(std::ranges::lower_bound(values_, value) - values_.begin())];
 }
 
-Verdict Judge::judge(const RowLogits& row, std::span<const double> values) const {
-  Verdict verdict;
+RowVerdict Judge::judge(const RowLogits& row, std::span<const double> values) const {
+  RowVerdict verdict;
   if (row.has_zero) verdict.margin = std::min(verdict.margin, zeros_margin(row));
   if (!conditions_.weak && values.size() > 1)
     verdict.margin = std::min(verdict.margin, ratios_margin(row, values));

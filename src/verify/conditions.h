@@ -14,7 +14,7 @@
 namespace tamis {
 
 /// What a row, or several, came to. The margin is positive if and only if all conditions hold.
-struct Verdict {
+struct RowVerdict {
   double margin = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] bool holds() const { return margin > 0; }
@@ -45,7 +45,7 @@ class Judge {
   Judge(const Pattern& pattern, const Conditions& conditions, int threads);
 
   /// `values` are the row's nonzeros.
-  [[nodiscard]] Verdict judge(const RowLogits& row, std::span<const double> values) const;
+  [[nodiscard]] RowVerdict judge(const RowLogits& row, std::span<const double> values) const;
 
  private:
   [[nodiscard]] double zeros_margin(const RowLogits& row) const;

@@ -83,8 +83,8 @@ Prepared::Prepared(Form form_)
       bounds(form) {}
 
 template <class T>
-Verdict RowScan::judge_numbers(const Judge& judge, std::vector<T>& logits, std::int64_t seen,
-                               std::span<const std::int64_t> columns, std::span<const double> values) {
+RowVerdict RowScan::judge_numbers(const Judge& judge, std::vector<T>& logits, std::int64_t seen,
+                                  std::span<const std::int64_t> columns, std::span<const double> values) {
   const bool has_zero = std::ssize(columns) < seen;
   std::fill(logits.begin() + seen, logits.begin() + padded(seen), T{0});  // other keys, or none
   if (!all_finite(logits, padded(seen))) return {-infinity<double>};
@@ -114,8 +114,8 @@ void RowScan::find_rivals(const Bounds& bounds, std::int64_t i, std::int64_t see
       rivals_.push_back(j);
 }
 
-Verdict RowScan::judge_exactly(const Form& form, const Judge& judge, std::int64_t i,
-                               std::span<const std::int64_t> columns, std::span<const double> values) {
+RowVerdict RowScan::judge_exactly(const Form& form, const Judge& judge, std::int64_t i,
+                                  std::span<const std::int64_t> columns, std::span<const double> values) {
   enclosed_.clear();
   Interval top{-infinity<double>, -infinity<double>};
   for (const std::int64_t j : rivals_) {

@@ -27,8 +27,8 @@ struct Prepared {
 };
 
 struct RowResult {
-  std::array<Verdict, 3> in;  ///< by Arithmetic
-  double max_logit = 0;       ///< |L|, in f64; infinite if one is not finite
+  std::array<RowVerdict, 3> in;  ///< by Arithmetic
+  double max_logit = 0;          ///< |L|, in f64; infinite if one is not finite
 };
 
 /// The scratch of one thread.
@@ -41,12 +41,12 @@ class RowScan {
  private:
   /// The verdict on logits as they were computed, in f32 or f64.
   template <class T>
-  Verdict judge_numbers(const Judge& judge, std::vector<T>& logits, std::int64_t seen,
-                        std::span<const std::int64_t> columns, std::span<const double> values);
+  RowVerdict judge_numbers(const Judge& judge, std::vector<T>& logits, std::int64_t seen,
+                           std::span<const std::int64_t> columns, std::span<const double> values);
   /// Collects in rivals_ the zeros whose exact logit can be the largest, by the bounds of f64.
   void find_rivals(const Bounds& bounds, std::int64_t i, std::int64_t seen);
-  Verdict judge_exactly(const Form& form, const Judge& judge, std::int64_t i,
-                        std::span<const std::int64_t> columns, std::span<const double> values);
+  RowVerdict judge_exactly(const Form& form, const Judge& judge, std::int64_t i,
+                           std::span<const std::int64_t> columns, std::span<const double> values);
 
   std::vector<float> f32_;
   std::vector<double> f64_;

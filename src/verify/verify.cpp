@@ -48,7 +48,7 @@ struct Part {
   }
   void add(std::int64_t row, const RowResult& result) {
     for (std::size_t a = 0; a < in.size(); ++a) {
-      const Verdict& verdict = result.in[a];
+      const RowVerdict& verdict = result.in[a];
       if (verdict.margin < in[a].margin) {
         in[a].margin = verdict.margin;
         in[a].worst_row = row;
