@@ -13,7 +13,9 @@
 namespace tamis {
 namespace {
 
-constexpr std::int64_t rows_per_item = 64;
+/// Rows of many dimensions take long each, and a cancelled loop ends with the items it has begun.
+std::int64_t rows_per_item(std::int64_t dim) { return std::clamp<std::int64_t>(512 / dim, 1, 64); }
+
 /// Passes over all keys before what is still too near is left to the verification.
 constexpr int most_passes = 12;
 /// Above the solver's tolerance.
@@ -121,11 +123,12 @@ void first_impossible(std::atomic<std::int64_t>& first, std::int64_t row) {
 std::int64_t solve_over_all(const Rows& rows, std::int64_t count, std::int64_t dim, int threads,
                             Report& report, std::vector<double>& q) {
   std::atomic<std::int64_t> impossible{-1};
-  parallel_for((count + rows_per_item - 1) / rows_per_item, threads, [&](std::int64_t item, int worker) {
+  const std::int64_t size = rows_per_item(dim);
+  parallel_for((count + size - 1) / size, threads, [&](std::int64_t item, int worker) {
     LeastQuery solver(dim);
     std::vector<std::int32_t> others;
-    const std::int64_t first = item * rows_per_item;
-    const std::int64_t end = std::min(count, first + rows_per_item);
+    const std::int64_t first = item * size;
+    const std::int64_t end = std::min(count, first + size);
     for (std::int64_t row = first; row < end; ++row) {
       rows.all_others(row, others);
       if (!rows.solve(row, others, solver, {q.data() + row * dim, static_cast<std::size_t>(dim)}))

@@ -71,7 +71,7 @@ std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& co
     shortest.q = std::move(least.q);
     if (auto sealed = seal_as(pattern, conditions, shortest, dtype, threads)) return sealed;
   }
-  return seal(pattern, conditions, candidate, threads);
+  return candidate.q.empty() ? std::nullopt : seal(pattern, conditions, candidate, threads);
 }
 
 }  // namespace tamis

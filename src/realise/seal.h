@@ -20,7 +20,8 @@ struct Sealed {
 std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions, const Candidate& candidate,
                            int threads);
 
-/// The same with its queries replaced by the shortest ones for its keys (`least_queries`).
+/// The same with its queries, which may be missing, replaced by the shortest ones for its keys
+/// (`least_queries`).
 std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& conditions,
                                     const Candidate& candidate, int threads,
                                     const ProgressCallback& progress = {});
