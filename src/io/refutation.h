@@ -1,0 +1,12 @@
+// A refutation on bytes rather than on a path: what the fuzz target calls on memory.
+#pragma once
+
+#include <tamis/refutation.h>
+
+#include "io/file.h"
+
+namespace tamis {
+
+Refutation parse_refutation(const ByteSource& source);
+
+}  // namespace tamis
