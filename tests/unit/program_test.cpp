@@ -1,0 +1,224 @@
+// Programs end as their limits say, and leave nothing behind.
+#include "decide/program.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "decide/scratch.h"
+
+namespace tamis::test {
+namespace {
+
+const ProgressCallback silent;
+
+ProgramRun run_for(double seconds, const std::string& name, const std::vector<std::string>& arguments,
+                   const ProgramLimits& limits = {}) {
+  Clock clock(seconds, silent);
+  Clock::Part part(clock, seconds);
+  return run_program(name, arguments, limits, part);
+}
+ProgramRun shell(const std::string& script, double seconds = 60, const ProgramLimits& limits = {}) {
+  return run_for(seconds, "sh", {"-c", script}, limits);
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+bool no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD; }
+
+bool alive(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::stringstream text;
+  text << file.rdbuf();
+  return !text.str().empty() && text.str().find(") Z ") == std::string::npos;
+}
+
+/// Ignores SIGCHLD while it lives.
+class IgnoringChildren {
+ public:
+  IgnoringChildren() { before_ = ::signal(SIGCHLD, SIG_IGN); }
+  ~IgnoringChildren() { ::signal(SIGCHLD, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
+TEST(Program, ReturnsStatusOutputAndErrors) {
+  const ProgramRun run = shell("echo out; echo err >&2; exit 10");
+  EXPECT_EQ(run.ended, Ended::exited);
+  EXPECT_EQ(run.status, 10);
+  EXPECT_EQ(run.output, "out\n");
+  EXPECT_EQ(run.errors, "err\n");
+  EXPECT_FALSE(run.truncated);
+}
+
+TEST(Program, PassesArgumentsAsTheyAre) {
+  EXPECT_EQ(run_for(60, "printf", {"%s|", "a b", "$HOME", "", "*;\n"}).output, "a b|$HOME||*;\n|");
+}
+
+TEST(Program, HasAnEmptyInput) { EXPECT_EQ(run_for(60, "cat", {}).ended, Ended::exited); }
+
+TEST(Program, ThatIsNotInstalledIsAbsent) {
+  EXPECT_EQ(run_for(60, "tamis-no-such-program", {}).ended, Ended::absent);
+  EXPECT_EQ(run_for(60, "/tamis/no/such/program", {}).ended, Ended::absent);
+  EXPECT_EQ(run_for(60, "", {}).ended, Ended::absent);
+  EXPECT_EQ(run_for(60, "/tmp", {}).ended, Ended::absent);
+}
+
+TEST(Program, ThatTheSystemCannotStartFails) {
+  const Scratch scratch;
+  const std::string path = scratch.write("broken",
+                                         "\x7f"
+                                         "ELF, but no more");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const ProgramRun run = run_for(60, path, {});
+  EXPECT_EQ(run.ended, Ended::failed);
+  EXPECT_FALSE(run.errors.empty());
+}
+
+TEST(Program, IsKilledWithAllItStartedWhenTimeIsOver) {
+  const ProgramRun run = shell("sleep 1000 & echo $!; sleep 1000", 0.3);
+  EXPECT_EQ(run.ended, Ended::time);
+  EXPECT_GE(run.seconds, 0.25);
+  const std::string pid = run.output.substr(0, run.output.find('\n'));
+  ASSERT_FALSE(pid.empty());
+  while (alive(pid)) std::this_thread::yield();  // killed already; the system may take a moment
+}
+
+TEST(Program, LeavesNoneOfItsOwnProgramsBehindWhenItEnds) {
+  const ProgramRun run = shell("sleep 1000 & echo $!");
+  EXPECT_EQ(run.ended, Ended::exited);
+  EXPECT_EQ(run.status, 0);
+  const std::string pid = run.output.substr(0, run.output.find('\n'));
+  while (alive(pid)) std::this_thread::yield();
+}
+
+TEST(Program, IsKilledWhenTheCallerSaysStop) {
+  int asked = 0;
+  const ProgressCallback stop = [&](double, double) { return ++asked < 3; };
+  Clock clock(1000, stop);
+  Clock::Part part(clock, 1000);
+  EXPECT_EQ(run_program("sleep", {"1000"}, {}, part).ended, Ended::time);
+  EXPECT_TRUE(clock.interrupted());
+}
+
+TEST(Program, IsKilledWhenTheCallerThrows) {
+  int asked = 0;
+  const ProgressCallback thrower = [&](double, double) -> bool {
+    if (++asked == 3) throw std::runtime_error("enough");
+    return true;
+  };
+  Clock clock(1000, thrower);
+  Clock::Part part(clock, 1000);
+  EXPECT_THROW(run_program("sleep", {"1000"}, {}, part), std::runtime_error);
+  EXPECT_TRUE(no_children());
+}
+
+TEST(Program, IsStoppedByTheLimitOfMemory) {
+  ProgramLimits limits;
+  limits.memory_bytes = 64 << 20;
+  // tail keeps its input, which has no line ends, and doubles its buffer until there is no more.
+  const ProgramRun run = run_for(60, "env", {"LC_ALL=C", "tail", "/dev/zero"}, limits);
+  EXPECT_EQ(run.ended, Ended::memory) << run.errors;
+}
+
+TEST(Program, IsStoppedByTheLimitOfFiles) {
+  const Scratch scratch;
+  ProgramLimits limits;
+  limits.file_bytes = 4096;
+  const ProgramRun run =
+      run_for(60, "dd", {"if=/dev/zero", "of=" + scratch.path("long"), "bs=1024", "count=8"}, limits);
+  EXPECT_EQ(run.ended, Ended::failed);
+  EXPECT_EQ(std::filesystem::file_size(scratch.path("long")), 4096U);
+}
+
+TEST(Program, OutputBeyondItsLimitIsReadAndNotKept) {
+  ProgramLimits limits;
+  limits.output_bytes = 1000;
+  const ProgramRun run = run_for(60, "head", {"-c", "1000000", "/dev/zero"}, limits);
+  EXPECT_EQ(run.ended, Ended::exited);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output.size(), 1000U);
+  EXPECT_TRUE(run.truncated);
+  EXPECT_EQ(run_for(0.2, "yes", {}, limits).ended, Ended::time);
+}
+
+TEST(Program, LeavesNeitherDescriptorsNorZombies) {
+  const std::size_t before = open_descriptors();
+  for (int time = 0; time < 5; ++time) {
+    shell("exit 0");
+    shell("sleep 1000", 0.05);
+    run_for(1, "tamis-no-such-program", {});
+  }
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_TRUE(no_children());
+}
+
+TEST(Program, IsHandedNoDescriptorButItsStreams) {
+  // ls opens one for the folder that it lists.
+  EXPECT_EQ(run_for(60, "ls", {"/proc/self/fd"}).output, "0\n1\n2\n3\n");
+}
+
+TEST(Program, IsHandedNoSignalThatTheCallerIgnoresOrBlocks) {
+  void (*const before)(int) = ::signal(SIGUSR1, SIG_IGN);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGUSR2);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  EXPECT_EQ(shell("kill -USR1 $$; exit 0").ended, Ended::failed);
+  EXPECT_EQ(shell("kill -USR2 $$; exit 0").ended, Ended::failed);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::signal(SIGUSR1, before);
+}
+
+TEST(Program, RunsWhereChildrenAreIgnoredButWithoutAStatus) {
+  const IgnoringChildren ignoring;
+  const ProgramRun run = shell("echo unsat; exit 3");
+  EXPECT_EQ(run.ended, Ended::exited);
+  EXPECT_EQ(run.status, -1);
+  EXPECT_EQ(run.output, "unsat\n");
+  EXPECT_EQ(shell("sleep 1000", 0.1).ended, Ended::time);
+}
+
+TEST(Program, RunsOnManyThreads) {
+  std::vector<std::thread> threads;
+  std::array<bool, 4> good{};
+  for (std::size_t t = 0; t < good.size(); ++t)
+    threads.emplace_back([t, &good] {
+      bool all = true;
+      for (int time = 0; time < 10; ++time)
+        all = all && shell("echo " + std::to_string(t)).output == std::to_string(t) + "\n";
+      good[t] = all;
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const bool each : good) EXPECT_TRUE(each);
+  EXPECT_TRUE(no_children());
+}
+
+TEST(Scratch, IsPrivateAndGoesWithItsOwner) {
+  std::string path;
+  {
+    const Scratch scratch;
+    path = scratch.write("problem.smt2", "(check-sat)");
+    const auto status = std::filesystem::status(std::filesystem::path(path).parent_path());
+    EXPECT_EQ(status.permissions(), std::filesystem::perms::owner_all);
+    EXPECT_EQ(run_for(60, "cat", {path}).output, "(check-sat)");
+  }
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
+}
+
+}  // namespace
+}  // namespace tamis::test
