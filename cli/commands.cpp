@@ -19,6 +19,7 @@
   COMMAND(pattern)              \
   COMMAND(realise)              \
   COMMAND(verify)               \
+  COMMAND(decide)               \
   COMMAND(frontier)             \
   COMMAND(dmin)                 \
   COMMAND(manual)               \

@@ -10,6 +10,18 @@
 #include <tamis/tensor.h>
 
 namespace tamis::cli {
+namespace {
+
+/// The file whatever the name it is given by; where the system cannot tell, the name itself.
+std::filesystem::path place_of(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path named = std::filesystem::absolute(file, error);
+  if (error) return std::filesystem::path(file).lexically_normal();
+  const std::filesystem::path place = std::filesystem::weakly_canonical(named, error);
+  return error ? named.lexically_normal() : place;
+}
+
+}  // namespace
 
 std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std::int64_t>& numbers) {
   const auto all = trace.layers();
@@ -34,6 +46,19 @@ void check_out(const std::string& option, const std::string& out, const std::str
   check_writable(out);
 } catch (const Error& error) {
   throw Error(error.code(), fmt::format("{}: {}", option, error.what()));
+}
+
+void check_outs(std::span<const Out> outs, const std::string& input) {
+  for (const Out& out : outs) {
+    if (!out.file) continue;
+    check_out(out.option, *out.file, input);
+    for (const Out& other : outs) {
+      if (&other == &out) break;
+      if (other.file && place_of(*other.file) == place_of(*out.file))
+        throw Error(Code::usage, fmt::format("{} and {} name the same file, {}; give two", other.option,
+                                             out.option, *out.file));
+    }
+  }
 }
 
 }  // namespace tamis::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 
 #include <tamis/error.h>
@@ -76,31 +75,6 @@ struct Options {
   std::optional<std::string> against;
 };
 
-/// The file whatever the name it is given by; where the system cannot tell, the name itself.
-std::filesystem::path place_of(const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path named = std::filesystem::absolute(file, error);
-  if (error) return std::filesystem::path(file).lexically_normal();
-  const std::filesystem::path place = std::filesystem::weakly_canonical(named, error);
-  return error ? named.lexically_normal() : place;
-}
-
-/// Before the work: can every result be written, and to a file of its own?
-void check_files(const Options& options) {
-  const std::pair<const char*, const std::optional<std::string>*> files[] = {
-      {"--out", &options.out}, {"--rows", &options.rows}, {"--vega", &options.vega}};
-  for (const auto& [name, file] : files) {
-    if (!*file) continue;
-    check_out(name, **file, options.trace);
-    for (const auto& [other_name, other] : files) {
-      if (other == file) break;
-      if (*other && place_of(**other) == place_of(**file))
-        throw Error(Code::usage,
-                    fmt::format("{} and {} name the same file, {}; give two", other_name, name, **file));
-    }
-  }
-}
-
 /// Before the work: can the profile be compared with that of --against?
 void check_against(const Trace& trace, const ProfileOptions& wanted, const Profile& against,
                    const std::string& path) try {
@@ -127,7 +101,8 @@ int run_profile(const Options& options, const Globals& globals) {
   (void)chosen_layers(trace, options.layers);
   if (against) check_against(trace, wanted, *against, *options.against);
   watch_interrupts();
-  check_files(options);
+  const Out outs[] = {{"--out", options.out}, {"--rows", options.rows}, {"--vega", options.vega}};
+  check_outs(outs, options.trace);
 
   Workspace workspace(globals.threads);
   RowsFile rows;

@@ -148,7 +148,7 @@ std::string attempts_text(const Realisation& result) {
     rows.push_back({name_of(attempt.method), std::to_string(attempt.dim),
                     std::isfinite(attempt.norm_product) ? fmt::format("{:.4g}", attempt.norm_product) : "-",
                     fmt::format("{:.2f}", attempt.seconds), attempt.verified ? "verified" : attempt.why});
-  return table_text(rows);
+  return table_text(rows, LastColumn::words);
 }
 
 std::string report_text(const Report& report) {

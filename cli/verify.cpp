@@ -19,6 +19,7 @@
 #include "terminal/json.h"
 #include "terminal/shown.h"
 #include "terminal/table.h"
+#include "verify/refutation.h"
 
 namespace tamis::cli {
 namespace {
@@ -28,7 +29,7 @@ using nlohmann::ordered_json;
 constexpr Arithmetic arithmetics[] = {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact};
 
 constexpr const char* description =
-    "Check that a witness produces a pattern\n\n"
+    "Check that a witness produces a pattern, or why none can\n\n"
     "From the two files alone: the logits L of the witness, q*k^T or x*w_q*w_k^T*x^T, must satisfy for "
     "every "
     "row i of the pattern A\n\n"
@@ -42,11 +43,15 @@ constexpr const char* description =
     "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the others "
     "say with which arithmetic it survives. The margin is the least slack of a condition, positive if all "
     "hold; rows are counted from 0.\n\n"
+    "A refutation, which tamis decide writes, is checked in place of a witness: the rows and columns that "
+    "it "
+    "names, or its proof, must rule out the dimension.\n\n"
     "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, dim, "
     "rows, "
     "columns, conditions, in, made_by, ...}: margin, worst_row and failing_rows are those of exact "
     "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. An "
-    "infinite number is null. Exit status 0 if the conditions hold exactly, 1 if not.";
+    "infinite number is null. Of a refutation it prints {holds, why, dim, hidden, grounds, ...}. Exit "
+    "status 0 if the conditions hold exactly, 1 if not.";
 
 struct Options {
   std::string pattern;
@@ -132,6 +137,13 @@ std::string report_text(const Report& report) {
 }
 
 int run_verify(const Options& options, const Globals& globals) {
+  if (looks_like_json(options.witness)) {
+    const AskedConditions& asked = options.conditions;
+    if (asked.eps1 || asked.eps2 || asked.causal)
+      throw Error(Code::usage,
+                  "--eps1, --eps2 and --causal are for witnesses; a refutation is of weak conditions");
+    return verify_refutation(options.pattern, options.witness, globals);
+  }
   const Pattern pattern = read_pattern(options.pattern);
   const Witness witness = read_witness(options.witness);
   const Conditions conditions = options.conditions.or_else(witness.made_for);
@@ -162,7 +174,8 @@ Run declare_verify(CLI::App& app, const Globals& globals) {
   app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
       ->type_name("PATTERN")
       ->required();
-  app.add_option("WITNESS", options->witness, "a witness (safetensors; format in docs/witness.md)")
+  app.add_option("WITNESS", options->witness,
+                 "a witness (docs/witness.md) or a refutation (docs/refutation.md)")
       ->type_name("WITNESS")
       ->required();
   add_conditions(app, options->conditions, false);

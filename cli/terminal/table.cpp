@@ -15,7 +15,7 @@ std::size_t width_of(const std::string& text) {
 
 }  // namespace
 
-std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+std::string table_text(const std::vector<std::vector<std::string>>& rows, LastColumn last) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -25,7 +25,13 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string blank(widths[i] - width_of(row[i]), ' ');
-      text += i == 0 ? row[i] + blank : "  " + blank + row[i];
+      if (i == 0) {
+        text += row[i] + blank;
+      } else if (last == LastColumn::words && i + 1 == widths.size()) {
+        text += "  " + row[i];
+      } else {
+        text += "  " + blank + row[i];
+      }
     }
     text += '\n';
   }
