@@ -156,7 +156,8 @@ void encode_block_keys(const Block& block, const RowsAhead& next_k) {
   const auto missing = static_cast<double>(layout.d32 - layout.d);
   const double sum_error = (d32 + 10) * u * d32;
   const double slack = 33 * u * std::sqrt(static_cast<double>(layout.d));
-  const auto codes = [&](float* squares, double term, double unit, std::uint8_t* out) {
+  // Named once more: clang before 16 cannot capture a structured binding.
+  const auto codes = [&, &kernels = kernels](float* squares, double term, double unit, std::uint8_t* out) {
     const double added = term * (sum_error - missing);
     kernels.sieve.roots_above(squares, static_cast<float>(added), (1 + 0x1p-20F) / 16, nullptr,
                               rounded_up(slack));
