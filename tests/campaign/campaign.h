@@ -10,7 +10,9 @@ namespace tamis::testing {
 struct CampaignOptions {
   std::int64_t records = 10'000'000;
   std::int64_t pairs = 300'000;  ///< of documents at most, in LIMIT
+  double time_limit = 60;        ///< seconds for each pattern that is decided
   std::int64_t heads = 1000;     ///< planted for every line of the laws
+  std::int64_t patterns = 300;   ///< random 5 × 5 ones to decide
   std::uint64_t seed = 1;
   int threads = 0;                  ///< 0: all cores
   std::string out;                  ///< Markdown, if not empty
@@ -36,7 +38,7 @@ std::string processor();
 void publish(const std::string& report, const CampaignOptions& options);
 
 /// Every float through exp2 of every target. True if the bound holds.
-bool check_exp2();
+bool check_exp2(const CampaignOptions& options);
 /// Closed-form witnesses at the sizes they are said to reach. True if all hold.
 bool check_moment(const CampaignOptions& options);
 /// Certificates of sparse attention against the oracle. True if none is violated.
@@ -50,5 +52,9 @@ bool check_dmin(const CampaignOptions& options);
 /// The most documents all of whose pairs a verified f32 witness tells apart, by dimension. True if at d = 8
 /// and 16 they are four times those of free embeddings.
 bool check_limit(const CampaignOptions& options);
+/// Bounds of d_min for random and known patterns. True if all evidence holds.
+bool check_decide(const CampaignOptions& options);
+/// Small patterns decided by descent and by a solver. True if they never contradict each other.
+bool check_patterns(const CampaignOptions& options);
 
 }  // namespace tamis::testing

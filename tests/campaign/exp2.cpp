@@ -14,7 +14,7 @@
 
 namespace tamis::testing {
 
-bool check_exp2() {
+bool check_exp2(const CampaignOptions& /*options*/) {
   constexpr std::int64_t chunk = 1 << 16;
   const std::int64_t values = std::bit_cast<std::uint32_t>(126.0F) + 1;  // magnitudes 0 … 126
   int count = 0;

@@ -1,5 +1,6 @@
-// tamis_campaign [exp2|certificates|laws|moment|dmin|limit] …: one of the long checks, or all of them.
+// tamis_campaign [CHECK] …: one of the long checks, or all of them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,14 +8,31 @@
 
 #include "campaign/campaign.h"
 
+namespace {
+
+struct Check {
+  const char* name;
+  bool (*run)(const tamis::testing::CampaignOptions& options);
+};
+constexpr Check checks[] = {
+    {"exp2", tamis::testing::check_exp2},         {"certificates", tamis::testing::check_certificates},
+    {"laws", tamis::testing::check_laws},         {"moment", tamis::testing::check_moment},
+    {"dmin", tamis::testing::check_dmin},         {"limit", tamis::testing::check_limit},
+    {"patterns", tamis::testing::check_patterns}, {"decide", tamis::testing::check_decide},
+};
+
+}  // namespace
+
 int main(int argc, char** argv) try {
   using namespace tamis::testing;
   CampaignOptions options;
   options.traces = {TAMIS_DATA_DIR "/smollm2-kjv-8k-small.safetensors"};
   CLI::App app("Long checks of tamis; exit 1 if one finds a violation.", "tamis_campaign");
   std::string check = "all";
-  app.add_option("check", check, "exp2, certificates, laws, moment, dmin, limit or all")
-      ->check(CLI::IsMember({"exp2", "certificates", "laws", "moment", "dmin", "limit", "all"}));
+  std::vector<std::string> names{"all"};
+  for (const Check& each : checks) names.emplace_back(each.name);
+  app.add_option("check", check, fmt::format("one of {}", fmt::join(names, ", ")))
+      ->check(CLI::IsMember(names));
   app.add_option("traces", options.traces, "Traces whose rows are tried; by default the shipped one");
   app.add_option("--records", options.records, "Certificates of sparse results to check at least")
       ->check(CLI::PositiveNumber)
@@ -23,6 +41,12 @@ int main(int argc, char** argv) try {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--pairs", options.pairs, "Pairs of documents to try at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--patterns", options.patterns, "Random 5 x 5 patterns to decide")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--time-limit", options.time_limit, "Seconds for each pattern that is decided")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the synthetic problems")->capture_default_str();
@@ -37,13 +61,13 @@ int main(int argc, char** argv) try {
 
   bool good = true;
   const bool all = check == "all";
-  if (all || check == "exp2") good = check_exp2() && good;
-  if (all || check == "certificates") good = check_certificates(options) && good;
-  if (all) options.out.clear();  // one report per file: that of the certificates
-  if (all || check == "laws") good = check_laws(options) && good;
-  if (all || check == "moment") good = check_moment(options) && good;
-  if (all || check == "dmin") good = check_dmin(options) && good;
-  if (all || check == "limit") good = check_limit(options) && good;
+  const std::string out = options.out;
+  for (const Check& each : checks) {
+    if (!all && check != each.name) continue;
+    // One report per file: of all checks, that of the certificates.
+    options.out = !all || each.run == check_certificates ? out : "";
+    good = each.run(options) && good;
+  }
   return good ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "tamis_campaign: {}\n", error.what());
