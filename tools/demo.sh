@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, patterns realised and
-# verified, and a page about them.
+# verified, patterns decided, and a page about them.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
 # PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about half a minute.
 set -euo pipefail
@@ -50,7 +50,26 @@ example head trace --trace "$trace" --layer 12 --head 1 --k 4 -- --dim 12
 example pairs pairs --n 60 -- --dim 4 --weak
 run frontier "$folder/permutation.mtx" --dims 2,3,4,6,8,12,16,24,32,48 --steps 1000 --json > "$folder/frontier.json"
 
+decided() {  # NAME, the pattern's file
+  local name=$folder/$1
+  run decide "$2" --time-limit 2 --out "$name.safetensors" --refutation "$name.refutation.json" --json > "$name.decide.json"
+  # 1 says that something does not hold, which the page shows.
+  for kind in witness:safetensors refutation:refutation.json; do
+    [[ -e $name.${kind#*:} ]] || continue
+    run verify "$2" "$name.${kind#*:}" --json > "$name.${kind%%:*}.verify.json" || [[ $? -eq 1 ]]
+  done
+}
+run pattern banded --n 12 --reach 0 --out "$folder/identity.mtx" > /dev/null
+run pattern pairs --n 12 --out "$folder/pairs-12.mtx" > /dev/null
+rm -f "$folder"/{identity,pairs-12,pattern-32,recipes}.{safetensors,refutation.json}
+cp data/pattern-32.mtx data/recipes.qrels "$folder"
+decided identity "$folder/identity.mtx"
+decided pairs-12 "$folder/pairs-12.mtx"
+decided recipes data/recipes.qrels
+decided pattern-32 data/pattern-32.mtx
+
 "$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" "${sparse[@]}" \
   --profile "$folder/profile.json" --realised "$folder" --examples permutation,two-permutations,head,pairs \
+  --decided identity,pairs-12,recipes,pattern-32 \
   --frontier "$folder/frontier.json" --page "$folder/index.html"
 echo "$folder/index.html"

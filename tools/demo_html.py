@@ -45,7 +45,8 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: .6r
 .coarse { --mesh: #9cc7de; } .middle { --mesh: #3f8fc4; } .exact { --mesh: #1d5a9e; } .rest { --mesh: var(--line); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; font-size: .93rem; margin: 1rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 40rem) { .scroll svg { max-width: none; width: 42rem; } .maps { grid-template-columns: repeat(2, 1fr); } h1 { font-size: 2rem; } }
+.answers { gap: .8rem 1.2rem; max-width: 56rem; } .answers span { display: block; } a { color: var(--accent); }
+@media (max-width: 40rem) { .answers { display: block; } .answers dd { margin-bottom: 1rem; } .scroll svg { max-width: none; width: 42rem; } .maps { grid-template-columns: repeat(2, 1fr); } h1 { font-size: 2rem; } }
 """
 
 

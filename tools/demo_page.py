@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import altair as alt
+import demo_decide
 import demo_profile
 import demo_realise
 import demo_sparse
@@ -271,6 +272,12 @@ def parse_arguments():
         help="where NAME.mtx, .safetensors, .realise.json and .verify.json lie",
     )
     parser.add_argument("--examples", default="", help="their names, with commas between")
+    parser.add_argument(
+        "--decided",
+        default="",
+        metavar="NAMES",
+        help="patterns in that folder that were decided: NAME.mtx or .qrels, .decide.json, .safetensors, …",
+    )
     parser.add_argument("--frontier", help="what tamis frontier --json printed")
     parser.add_argument("--page", help="write the page here")
     parser.add_argument("--picture", help="write the map of one head here, as PNG")
@@ -319,6 +326,10 @@ def main():
         frontier = json.loads(Path(args.frontier).read_text())
         examples = demo_realise.read_examples(args.realised, args.examples.split(","))
         realised = demo_realise.section(examples, frontier, Path(args.frontier).name)
+        if args.decided:
+            realised += demo_decide.section(
+                demo_decide.read_questions(args.realised, args.decided.split(","))
+            )
     if args.page:
         Path(args.page).write_text(
             page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"
