@@ -39,6 +39,8 @@ class BoundSearch {
   [[nodiscard]] std::int64_t most_dim() const;
   [[nodiscard]] Clock::Part share(double of_limit) { return {clock_, of_limit * options_.time_limit}; }
 
+  [[nodiscard]] bool is_small() const;
+
   void record(const Started& started, std::string outcome);
   [[nodiscard]] Started start(std::string what, std::int64_t dim) const;
   /// Takes a refutation if it is higher and, unless it is a solver's word, checked.
@@ -65,6 +67,7 @@ class BoundSearch {
   void simplex();
   void descents();
   bool descent(std::int64_t dim, std::uint64_t seed, Clock::Part& part);
+  bool descend_again(std::int64_t dim);
   void shared();
   void solvers();
   bool order_types(std::int64_t dim);

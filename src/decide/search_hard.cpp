@@ -17,13 +17,15 @@ namespace {
 
 constexpr double descent_share = 0.35;
 constexpr double shared_share = 0.3;
-constexpr double order_share = 0.75;  // of what is left by then
+constexpr double order_share = 0.5;  // of what is left by then
 
 constexpr std::int64_t most_descent_dim = 256;
 
 /// Where a descent takes milliseconds, further beginnings are worth trying.
 constexpr std::int64_t small_pattern = 4096;
 constexpr std::uint64_t most_beginnings = 8;
+constexpr std::uint64_t many_beginnings = 400;
+constexpr double again_share = 0.5;  // of what is left by then
 
 }  // namespace
 
@@ -47,6 +49,8 @@ void BoundSearch::moment() {
     return false;
   });
 }
+
+bool BoundSearch::is_small() const { return pattern_.rows * pattern_.cols <= small_pattern; }
 
 bool BoundSearch::descent(std::int64_t dim, std::uint64_t seed, Clock::Part& part) {
   const Started started = start("descent", dim);
@@ -76,7 +80,7 @@ void BoundSearch::descents() {
   Clock::Part part = share(descent_share);
   std::int64_t most = std::min({most_dim(), std::max(pattern_.rows, pattern_.cols), most_descent_dim});
   while (most > 0 && !free_at(most)) --most;
-  const bool small = pattern_.rows * pattern_.cols <= small_pattern;
+  const bool small = is_small();
   const auto attempt = [&](std::int64_t dim) {
     for (std::uint64_t i = 0; i == 0 || (small && i < most_beginnings); ++i) {
       Clock::Part third(clock_, small ? part.left() : part.left() / 3);
@@ -143,6 +147,16 @@ bool BoundSearch::order_types(std::int64_t dim) {
   return false;
 }
 
+/// Where descents take milliseconds and no order proof was found, a witness that few beginnings lead to is
+/// the likeliest answer.
+bool BoundSearch::descend_again(std::int64_t dim) {
+  if (!is_small() || !free_at(dim)) return false;
+  Clock::Part part(clock_, again_share * clock_.left());
+  for (std::uint64_t i = most_beginnings; i < many_beginnings && !part.over(); ++i)
+    if (descent(dim, options_.seed + i, part)) return true;
+  return false;
+}
+
 /// From the lower bound upwards, as long as something is refuted. Programs need temporary files; where
 /// there can be none, the bounds so far remain.
 void BoundSearch::solvers() {
@@ -151,7 +165,7 @@ void BoundSearch::solvers() {
   try {
     while (!answered() && !clock_.over()) {
       const std::int64_t dim = options_.dim ? most_dim() : decision_.lower;
-      if (!order_types(dim) && !reals(dim)) return;
+      if (!order_types(dim) && !descend_again(dim) && !reals(dim)) return;
     }
   } catch (const Error& error) {
     if (error.code() != Code::io) throw;
