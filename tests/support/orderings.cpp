@@ -49,6 +49,24 @@ std::vector<bool> realised_by_orderings(int n, bool tied) {
   return realised;
 }
 
+bool fits_on_a_line(const Pattern& pattern) {
+  RowSets rows;
+  for (std::int64_t i = 0; i < pattern.rows; ++i) {
+    std::uint32_t& row = rows.emplace_back(0);
+    for (const std::int64_t j : pattern.columns_of(i)) row |= 1U << j;
+  }
+  std::vector<double> key(static_cast<std::size_t>(pattern.cols));
+  std::iota(key.begin(), key.end(), 0.0);
+  do {
+    RowSets sets;
+    for (const double q : {1.0, -1.0}) add_upper_sets(q, key, sets);
+    if (std::ranges::all_of(rows,
+                            [&](std::uint32_t row) { return std::ranges::find(sets, row) != sets.end(); }))
+      return true;
+  } while (std::ranges::next_permutation(key).found);
+  return false;
+}
+
 RowSets rows_of(std::uint32_t matrix, int n) {
   RowSets rows;
   for (int i = 0; i < n; ++i) rows.push_back((matrix >> (i * n)) & ((1U << n) - 1));

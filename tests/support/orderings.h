@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <tamis/pattern.h>
 #include "support/printed_algorithm.h"
 
 namespace tamis::test {
@@ -12,6 +13,10 @@ namespace tamis::test {
 /// zero; then only order and signs matter, and each row's sets are the first 1, …, n columns by falling L.
 /// n ≤ 4.
 std::vector<bool> realised_by_orderings(int n, bool tied);  ///< tied: L = c·x_i·x_j, else L = q_i·k_j
+
+/// The same for one pattern of any shape, queries and keys free: some order of the columns makes every row
+/// an upper or a lower set. Up to 31 columns, but all their orders are tried.
+bool fits_on_a_line(const Pattern& pattern);
 
 RowSets rows_of(std::uint32_t matrix, int n);
 

@@ -62,8 +62,4 @@ inline Pattern planted_halfspaces(Dice& dice, std::int64_t rows, std::int64_t co
   return pattern_of_bits(bits, cols);
 }
 
-/// Whether one key and one query of one number suffice: some order of the columns makes every row an
-/// upper or a lower set. By trying all orders.
-bool fits_on_a_line(const Pattern& pattern);
-
 }  // namespace tamis::test

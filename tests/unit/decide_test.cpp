@@ -13,6 +13,7 @@
 #include <tamis/error.h>
 #include <tamis/generate.h>
 #include "support/lines.h"
+#include "support/orderings.h"
 #include "support/signs.h"
 #include "support/witnesses.h"
 

@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "support/orderings.h"
 #include "support/signs.h"
 #include "verify/unit_propagation.h"
 

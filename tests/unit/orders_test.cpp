@@ -9,6 +9,7 @@
 #include "decide/order_formula.h"
 #include "decide/telling.h"
 #include "support/hours.h"
+#include "support/orderings.h"
 #include "support/signs.h"
 #include "verify/order_proof.h"
 
