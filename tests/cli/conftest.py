@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,9 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 def pytest_configure(config):
     if not os.environ.get("TAMIS_PROGRAM"):
         raise pytest.UsageError("TAMIS_PROGRAM is not set; give the path of the program tamis")
+    # A job in the background may have been started to ignore Ctrl-C, and its children would too.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # On a busy machine threads that spin wait for one another's time slices: seconds for what takes none.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
