@@ -194,15 +194,15 @@ ColumnOrder opened(const Side& columns, const Tour& tour) {
   };
   for (std::int64_t cut = 0; cut < columns.cuts; ++cut)
     for (std::size_t i = 0; i < size; ++i) round[static_cast<std::size_t>(cut)] += differ(i, cut) ? 1 : 0;
-  best.round = *std::ranges::max_element(round);
-  best.changes = best.round;
+  const std::int64_t most = *std::ranges::max_element(round);
+  best.changes = most;
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < size && best.changes == best.round; ++i) {
-    bool all = best.round > 0;
+  for (std::size_t i = 0; i < size && best.changes == most; ++i) {
+    bool all = most > 0;
     for (std::int64_t cut = 0; cut < columns.cuts && all; ++cut)
-      all = round[static_cast<std::size_t>(cut)] < best.round || differ(i, cut);
+      all = round[static_cast<std::size_t>(cut)] < most || differ(i, cut);
     if (!all) continue;
-    best.changes = best.round - 1;
+    best.changes = most - 1;
     begin = (i + 1) % size;
   }
   best.order = tour.order();

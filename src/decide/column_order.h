@@ -15,7 +15,6 @@ namespace tamis {
 struct ColumnOrder {
   std::vector<std::int64_t> order;  ///< columns of the sign matrix, along the curve
   std::int64_t changes = 0;         ///< the most of a row, first to last
-  std::int64_t round = 0;           ///< the most of a row if the last column is followed by the first; even
 };
 
 /// From a few beginnings (the pattern's own order, nearest neighbours) improved by reversing and moving

@@ -1,6 +1,7 @@
 // What the tests of refutations share: patterns written as signs, and patterns that planted keys produce.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,17 @@ inline Pattern random_half(Dice& dice, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i)
     bits.push_back(1 + static_cast<std::uint64_t>(dice.below((std::int64_t{1} << cols) - 1)));
   return pattern_of_bits(bits, cols);
+}
+
+/// Sylvester's matrix, n a power of two: + where i & j has an even number of ones. By rows, as bits.
+inline std::vector<std::uint64_t> hadamard_rows(std::uint64_t n) {
+  std::vector<std::uint64_t> rows(n, 0);
+  for (std::uint64_t i = 0; i < n; ++i)
+    for (std::uint64_t j = 0; j < n; ++j) rows[i] |= std::uint64_t{std::popcount(i & j) % 2 == 0} << j;
+  return rows;
+}
+inline Pattern hadamard(std::int64_t n) {
+  return pattern_of_bits(hadamard_rows(static_cast<std::uint64_t>(n)), n);
 }
 
 /// Every pair of n columns is a row.

@@ -12,19 +12,13 @@
 #include "decide/sign_matrix.h"
 #include "decide/spectral.h"
 #include "realise/seal.h"
+#include "support/hours.h"
 #include "support/signs.h"
 
 namespace tamis::test {
 namespace {
 
 constexpr Conditions weak{.weak = true};
-
-Clock& endless() {
-  static const ProgressCallback silent;
-  static Clock clock(1e9, silent);
-  return clock;
-}
-Clock::Part part_of_time() { return {endless(), 1e9}; }
 
 std::uint64_t any_seed() { return *rc::gen::arbitrary<std::uint64_t>(); }
 
@@ -74,8 +68,8 @@ RC_GTEST_PROP(FullSets, AreFoundExactlyWhereTheyAre, ()) {
   for (const Side& side : {side_of_columns(*signs), side_of_rows(*signs)}) {
     if (side.elements > 12) continue;
     for (std::int64_t size = 2; size <= 5; ++size) {
-      Clock::Part part = part_of_time();
-      const FullSetSearch search = find_full_set(*signs, side, size, part);
+      Hours hours;
+      const FullSetSearch search = find_full_set(*signs, side, size, hours.part());
       RC_ASSERT(search.found.has_value() == has_full_set(side, size));
       RC_ASSERT(search.complete == !search.found.has_value());
       if (search.found && size > 2)
@@ -90,7 +84,8 @@ TEST(FullSets, GiveUpWhenTheTimeIsOver) {
   for (int i = 0; i < 600; ++i)
     rows.push_back(1 + static_cast<std::uint64_t>(dice.below((std::int64_t{1} << 62) - 1)));
   const auto signs = sign_matrix(pattern_of_bits(rows, 62));
-  Clock::Part none(endless(), 0);
+  Hours hours;
+  Clock::Part none(hours.part(), 0);
   const FullSetSearch search = find_full_set(*signs, side_of_columns(*signs), 9, none);
   EXPECT_FALSE(search.found);
   EXPECT_FALSE(search.complete);
@@ -133,8 +128,8 @@ RC_GTEST_PROP(ColumnOrders, CountTheirChangesAndHaveKeys, ()) {
   Dice dice(any_seed());
   const Pattern pattern = random_half(dice, 1 + dice.below(8), 2 + dice.below(7));
   const auto signs = sign_matrix(pattern);
-  Clock::Part part = part_of_time();
-  const auto found = column_order(*signs, 7, 5, part);
+  Hours hours;
+  const auto found = column_order(*signs, 7, 5, hours.part());
   std::int64_t most = 0;
   for (std::int64_t row = 0; row < signs->rows; ++row) {
     std::int64_t changes = 0;
@@ -166,20 +161,14 @@ TEST(ColumnOrders, FindTheOrderThatWasShuffledAway) {
     rows.push_back(row);
   }
   const auto signs = sign_matrix(pattern_of_bits(rows, n));
-  Clock::Part part = part_of_time();
-  EXPECT_EQ(column_order(*signs, 0, 20, part)->changes, 2);
+  Hours hours;
+  EXPECT_EQ(column_order(*signs, 0, 20, hours.part())->changes, 2);
 }
 
 TEST(SpectralBounds, AreThoseOfForsterForHadamardSigns) {
-  std::vector<std::uint64_t> rows;
-  for (std::uint64_t i = 0; i < 64; ++i) {
-    std::uint64_t row = 0;
-    for (std::uint64_t j = 0; j < 64; ++j) row |= std::uint64_t{std::popcount(i & j) % 2 == 0} << j;
-    rows.push_back(row);
-  }
-  const Pattern pattern = pattern_of_bits(rows, 64);
-  Clock::Part part = part_of_time();
-  const auto bound = spectral_bound(*sign_matrix(pattern), part);
+  const Pattern pattern = hadamard(64);
+  Hours hours;
+  const auto bound = spectral_bound(*sign_matrix(pattern), hours.part());
   EXPECT_NEAR(bound->sign_rank, 8, 0.01);
   EXPECT_TRUE(check_refutation(pattern, {6, {}, bound->weights}).holds);
   EXPECT_FALSE(check_refutation(pattern, {7, {}, bound->weights}).holds);
@@ -187,17 +176,11 @@ TEST(SpectralBounds, AreThoseOfForsterForHadamardSigns) {
 
 TEST(SpectralBounds, WeighDownRowsThatSpoilThem) {
   // 64 Hadamard rows and 64 that are nearly all ones: without weights the latter hide the former.
-  Dice dice(9);
-  std::vector<std::uint64_t> rows;
-  for (std::uint64_t i = 0; i < 64; ++i) {
-    std::uint64_t row = 0;
-    for (std::uint64_t j = 0; j < 64; ++j) row |= std::uint64_t{std::popcount(i & j) % 2 == 0} << j;
-    rows.push_back(row);
-    rows.push_back(~(std::uint64_t{1} << i));
-  }
+  std::vector<std::uint64_t> rows = hadamard_rows(64);
+  for (std::uint64_t i = 0; i < 64; ++i) rows.push_back(~(std::uint64_t{1} << i));
   const Pattern pattern = pattern_of_bits(rows, 64);
-  Clock::Part part = part_of_time();
-  const auto bound = spectral_bound(*sign_matrix(pattern), part);
+  Hours hours;
+  const auto bound = spectral_bound(*sign_matrix(pattern), hours.part());
   EXPECT_GT(bound->sign_rank, 7);
   EXPECT_TRUE(check_refutation(pattern, {5, {}, bound->weights}).holds);
 }

@@ -4,30 +4,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <bit>
-
 #include "decide/full_set.h"
 #include "decide/line.h"
 #include "decide/spectral.h"
 #include "io/refutation.h"
 #include "io_support.h"
+#include "support/hours.h"
 #include "support/lines.h"
 #include "support/signs.h"
 
 namespace tamis::test {
 namespace {
-
-/// Sylvester's matrix: entry + where i & j has an even number of ones.
-Pattern hadamard(std::int64_t n) {
-  std::vector<std::uint64_t> rows;
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::uint64_t row = 0;
-    for (std::int64_t j = 0; j < n; ++j)
-      if (std::popcount(static_cast<std::uint64_t>(i & j)) % 2 == 0) row |= std::uint64_t{1} << j;
-    rows.push_back(row);
-  }
-  return pattern_of_bits(rows, n);
-}
 
 Spectral all_ones(std::int64_t rows, std::int64_t cols) {
   Spectral spectral;
@@ -42,16 +29,11 @@ bool holds(const Pattern& pattern, const Refutation& refutation) {
   return check_refutation(pattern, refutation).holds;
 }
 
-Clock& endless() {
-  static const ProgressCallback silent;
-  static Clock clock(1e9, silent);
-  return clock;
-}
-
 std::optional<FullSet> full_set_in(const Pattern& pattern, std::int64_t size, bool of_columns) {
   const auto signs = sign_matrix(pattern);
-  Clock::Part part(endless(), 1e9);
-  return find_full_set(*signs, of_columns ? side_of_columns(*signs) : side_of_rows(*signs), size, part)
+  Hours hours;
+  return find_full_set(*signs, of_columns ? side_of_columns(*signs) : side_of_rows(*signs), size,
+                       hours.part())
       .found;
 }
 
@@ -175,8 +157,8 @@ RC_GTEST_PROP(Refutations, AreNeverAcceptedOfPatternsWithAWitness, ()) {
       claim.grounds = set;
     } else if (kind == 1) {
       // The weights that make the bound largest, or those somewhat changed.
-      Clock::Part part(endless(), 1e9);
-      Spectral spectral = spectral_bound(*sign_matrix(pattern), part)->weights;
+      Hours hours;
+      Spectral spectral = spectral_bound(*sign_matrix(pattern), hours.part())->weights;
       for (auto* weights : {&spectral.row_weights, &spectral.column_weights})
         for (std::int64_t& weight : *weights) weight = std::max<std::int64_t>(1, weight >> dice.below(3));
       claim.grounds = spectral;
