@@ -138,4 +138,42 @@ struct DminEstimate {
 TAMIS_API DminEstimate estimate_dmin(const DminProblem& problem, const EstimateOptions& options = {},
                                      const ProgressCallback& progress = {});
 
+/// p(d) as a curve through draws where they are accepted readily, so that large n are within reach. The
+/// rows that fail are nearly independent and each is rare: −log p(d) is nearly their expected number, whose
+/// logarithm falls like a normal tail, a − b·y − ½·log y with y = 1/(1/m − 1/n), m = d/2 (docs/jl.md).
+struct DminCurve {
+  std::int64_t n = 0;
+  std::vector<Acceptance> counts;  ///< ascending in d
+  double a = 0;                    ///< most likely values
+  double b = 0;
+  double var_a = 0;  ///< and their covariances
+  double var_b = 0;
+  double cov_ab = 0;
+  double deviance = 0;  ///< of the counts from the curve, about chi-squared with `degrees` if it holds
+  std::int64_t degrees = 0;
+  double p_value = 0;  ///< of a deviance as large
+
+  /// p(d), 0 < d < 2n.
+  [[nodiscard]] TAMIS_API double probability(double d) const;
+};
+struct CurveOptions {
+  std::int64_t accepted = 16;  ///< draws to see accepted at every d, or …
+  double least = 0.01;    ///< … `accepted`/`least` draws, where p may be smaller; no d below is tried
+  std::int64_t step = 8;  ///< of the grid of d
+  int threads = 0;
+};
+/// Finds where p(d) rises, by bisection, counts at about eight d there and fits. Throws `input` if p rises
+/// so steeply that fewer than three d lie on the slope, as at small n: then a search is cheap.
+TAMIS_API DminCurve curve_dmin(const Pattern& pattern, const Conditions& conditions, std::uint64_t seed,
+                               const CurveOptions& options = {}, const ProgressCallback& progress = {});
+
+/// The median of d_min on the grid that the curve implies for one Q, with what the draws leave open: the
+/// interval is that of the curve's coefficients, and takes its form for granted.
+struct DminMedian {
+  std::int64_t d = 0;
+  double between = 0;    ///< where P(d_min ≤ d) passes ½, between multiples of the step
+  double deviation = 0;  ///< standard deviation of `between`
+};
+TAMIS_API DminMedian dmin_median(const DminCurve& curve, double Q, std::int64_t step);
+
 }  // namespace tamis

@@ -115,4 +115,37 @@ double f_tail(double df1, double df2, double f) {
   return beta_cdf(0.5 * df2, 0.5 * df1, df2 / (df2 + df1 * f));
 }
 
+double student_quantile(double df, double confidence) {
+  const double x = beta_quantile(0.5, 0.5 * df, confidence);  // T²/(T² + df) is Beta(1/2, df/2)
+  return std::sqrt(df * x / (1 - x));
+}
+
+double chi_squared_tail(double df, double x) {
+  if (!(x > 0)) return 1;
+  const double a = 0.5 * df;
+  const double t = 0.5 * x;
+  const double front = std::exp(a * std::log(t) - t - std::lgamma(a));  // t^a·e^−t/Γ(a)
+  if (t < a + 1) {
+    // The lower part: front·Σ t^i/(a(a + 1)…(a + i)).
+    double term = 1 / a;
+    double sum = term;
+    for (double i = 1; term > 1e-17 * sum; ++i) sum += term *= t / (a + i);
+    return 1 - front * sum;
+  }
+  // The upper part as a continued fraction, by the modified rule of Lentz.
+  double b = t + 1 - a;
+  double c = 1e300;
+  double d = 1 / b;
+  double h = d;
+  for (double i = 1; i < 10000; ++i) {
+    const double an = -i * (i - a);
+    b += 2;
+    d = 1 / (an * d + b);
+    c = b + an / c;
+    h *= d * c;
+    if (std::abs(d * c - 1) < 1e-15) break;
+  }
+  return front * h;
+}
+
 }  // namespace tamis

@@ -23,4 +23,10 @@ double beta_quantile(double a, double b, double p);
 /// P(F > f) for Fisher's F with df1 and df2 degrees of freedom, both positive reals.
 double f_tail(double df1, double df2, double f);
 
+/// The t with P(|T| ≤ t) = confidence for Student's T with df > 0 degrees of freedom.
+double student_quantile(double df, double confidence);
+
+/// P(X > x) for chi-squared X with df > 0 degrees of freedom.
+double chi_squared_tail(double df, double x);
+
 }  // namespace tamis
