@@ -21,6 +21,7 @@ enum class Purpose : std::uint16_t {
   jl = 6,
   dmin = 7,
   descent = 8,
+  sweep = 9,
   order = 11,
 };
 

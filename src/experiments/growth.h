@@ -1,0 +1,42 @@
+// Two-parameter laws through d over n with known errors, told apart by how well they fit. Microseconds.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tamis {
+
+struct GrowthPoint {
+  double n = 0;
+  double d = 0;
+  double sd = 1;  ///< standard deviation of d
+};
+
+/// d of a law with parameters u and v.
+enum class GrowthLaw {
+  logarithmic,  ///< d = u + v·log n
+  power,        ///< d = u·n^v
+  confined,  ///< 1/(2/d − 1/n) = u + v·log n: a random subspace of n dimensions leaves less to chance as
+             ///< d/2 nears n, and there the law is log n in this measure (docs/jl.md)
+};
+std::string_view name_of(GrowthLaw law);
+double growth(GrowthLaw law, double u, double v, double n);
+
+struct GrowthFit {
+  GrowthLaw law = GrowthLaw::logarithmic;
+  double u = 0;
+  double v = 0;
+  double sd_v = 0;  ///< widened by √(χ²/degrees) where that exceeds 1
+  double chi2 = 0;
+  std::int64_t degrees = 0;
+  double p_value = 0;  ///< that chi2 would be larger if the law held
+
+  [[nodiscard]] double at(double n) const { return growth(law, u, v, n); }
+  /// Half the width of the 95 % interval for v: Student's quantile times sd_v.
+  [[nodiscard]] double half_width() const;
+};
+/// Weighted least squares. At least three points of different n, all d below 2n, else throws `usage`.
+GrowthFit fit_growth(GrowthLaw law, const std::vector<GrowthPoint>& points);
+
+}  // namespace tamis
