@@ -17,6 +17,7 @@ from pathlib import Path
 
 from corpus_profiles import profile_file_seeds, profile_seeds
 from corpus_refutations import refutation_seeds
+from corpus_stores import store_seeds
 
 SIZES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8, "I8": 1, "I16": 2, "I32": 4, "I64": 8,
          "U8": 1, "U16": 2, "U32": 4, "U64": 8, "BOOL": 1}  # fmt: skip
@@ -459,7 +460,7 @@ def main():
     makers = {"safetensors": safetensors_seeds, "trace": trace_seeds, "npy": npy_seeds,
               "matrix_market": matrix_market_seeds, "qrels": qrels_seeds,
               "profile": profile_seeds, "profile_file": profile_file_seeds, "index_file": index_seeds,
-              "witness": witness_seeds, "refutation": refutation_seeds}  # fmt: skip
+              "witness": witness_seeds, "refutation": refutation_seeds, "store": store_seeds}  # fmt: skip
     for target, seeds in makers.items():
         shutil.rmtree(folder / target, ignore_errors=True)
         (folder / target).mkdir(parents=True)

@@ -1,6 +1,7 @@
 // What this build is and what it can use here.
 #include <gmp.h>
 #include <mpfr.h>
+#include <sqlite3.h>
 
 #include <fmt/format.h>
 #include <tamis/info.h>
@@ -35,7 +36,8 @@ std::string_view parallel_runtime() {
 }
 
 std::vector<std::string> libraries() {
-  return {fmt::format("GMP {}", gmp_version), fmt::format("MPFR {}", mpfr_get_version()), hash_version()};
+  return {fmt::format("GMP {}", gmp_version), fmt::format("MPFR {}", mpfr_get_version()),
+          fmt::format("SQLite {}", sqlite3_libversion()), hash_version()};
 }
 
 }  // namespace tamis

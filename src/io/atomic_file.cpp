@@ -15,21 +15,6 @@
 namespace tamis {
 namespace {
 
-/// The file that a write to `path` means: where the link leads, if it is one, be there a file or not.
-std::string resolve(const std::string& path) {
-  constexpr int most_links = 40;  // as many as Linux follows
-  std::filesystem::path at(path);
-  std::error_code error;
-  for (int links = 0; links <= most_links; ++links) {
-    if (!std::filesystem::is_symlink(at, error)) return at.string();
-    const auto next = std::filesystem::read_symlink(at, error);
-    if (error) return at.string();
-    at = at.parent_path() / next;
-  }
-  fail(Code::usage, "{}: is a symbolic link that leads in a circle; give the name of a file to write",
-       path);
-}
-
 /// What a file to be made at `path` is to be made in.
 std::filesystem::path folder_of(const std::string& path) {
   auto folder = std::filesystem::path(path).parent_path();
@@ -47,6 +32,20 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
+std::string behind_links(const std::string& path) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::filesystem::path at(path);
+  std::error_code error;
+  for (int links = 0; links <= most_links; ++links) {
+    if (!std::filesystem::is_symlink(at, error)) return at.string();
+    const auto next = std::filesystem::read_symlink(at, error);
+    if (error) return at.string();
+    at = at.parent_path() / next;
+  }
+  fail(Code::usage, "{}: is a symbolic link that leads in a circle; give the name of a file to write",
+       path);
+}
+
 void AtomicFile::fail_system(std::string_view what) const {
   fail(Code::io, "{}: {}: {}", path_, what, std::generic_category().message(errno));
 }
@@ -54,7 +53,7 @@ void AtomicFile::fail_system(std::string_view what) const {
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || path_.find('\0') != std::string::npos)
     fail(Code::usage, "the name of a file to write is empty or holds a zero byte; give the name of a file");
-  target_ = resolve(path_);
+  target_ = behind_links(path_);
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
   // A name that is too long, say, must not be found out when all is written.

@@ -9,6 +9,10 @@
 
 namespace tamis {
 
+/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file or not.
+/// Throws `usage` for links that lead in a circle.
+std::string behind_links(const std::string& path);
+
 /// Destroyed without `commit`, it leaves nothing behind and the old file, if any, as it was.
 class AtomicFile {
  public:

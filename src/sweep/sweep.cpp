@@ -1,0 +1,177 @@
+// A request checked against its kind, and the grid that follows.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <tamis/text.h>
+
+#include "core/fail.h"
+#include "core/hash.h"
+#include "experiments/experiment.h"
+#include "io/file.h"
+
+namespace tamis {
+namespace {
+
+/// All sweeps, in the order of the papers.
+const std::vector<const Experiment*>& experiments() {
+  static const std::vector<const Experiment*> all{
+      &fig3_experiment(),      &fig4_experiment(),   &frontier_experiment(),
+      &window_experiment(),    &length_experiment(), &norm_experiment(),
+      &violation_experiment(), &alpha_experiment(),  &collapse_experiment(),
+  };
+  return all;
+}
+
+const Experiment& experiment_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Experiment* each : experiments()) {
+    if (each->kind.name == name) return *each;
+    known.push_back(each->kind.name);
+  }
+  fail(Code::usage, "there is no sweep '{}'; available: {}", printable(name), fmt::join(known, ", "));
+}
+
+void check_values(const SweepKind& kind, const SweepAxis& axis, const std::vector<double>& values) {
+  if (values.empty()) fail(Code::usage, "the axis {} of {} has no value; give one", axis.name, kind.name);
+  if (axis.single && values.size() > 1)
+    fail(Code::usage, "the axis {} of {} has {} values; it takes one", axis.name, kind.name, values.size());
+  for (const double x : values) {
+    if (!(x >= axis.least && x <= axis.most) || (axis.whole && x != std::floor(x)))
+      fail(Code::usage, "the axis {} of {} has the value {}; it takes {} from {} to {}", axis.name,
+           kind.name, x, axis.whole ? "whole numbers" : "numbers", axis.least, axis.most);
+    if (std::ranges::count(values, x) > 1)
+      fail(Code::usage, "the axis {} of {} has the value {} twice; give it once", axis.name, kind.name, x);
+  }
+}
+
+std::vector<AxisValues> axes_of(const SweepKind& kind, const SweepRequest& request) {
+  std::vector<AxisValues> all;
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : kind.axes) {
+    all.push_back({axis.name, axis.values});
+    names.push_back(axis.name);
+  }
+  std::set<std::string> given;
+  for (const AxisValues& each : request.axes) {
+    const auto at = std::ranges::find(names, each.axis);
+    if (at == names.end())
+      fail(Code::usage, "{} has no axis '{}'; it has {}", kind.name, printable(each.axis),
+           fmt::join(names, ", "));
+    if (!given.insert(each.axis).second)
+      fail(Code::usage, "the axis {} of {} is given twice; give it once", each.axis, kind.name);
+    const auto place = static_cast<std::size_t>(at - names.begin());
+    check_values(kind, kind.axes[place], each.values);
+    all[place].values = each.values;
+  }
+  return all;
+}
+
+std::string hash_of(const std::string& path) {
+  const auto file = open_file(path);
+  Hash hash;
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (std::int64_t at = 0; at < file->size();) {
+    const auto size = std::min(static_cast<std::int64_t>(piece.size()), file->size() - at);
+    const auto part = std::span(piece).first(static_cast<std::size_t>(size));
+    file->read_at(at, part);
+    hash.add(part);
+    at += size;
+  }
+  return hash.hex();
+}
+
+}  // namespace
+
+const std::vector<double>& GridRequest::values(std::string_view axis) const {
+  const auto at = std::ranges::find(axes, axis, &AxisValues::axis);
+  if (at == axes.end()) fail(Code::internal, "{} has no axis '{}'", kind.name, axis);
+  return at->values;
+}
+
+std::vector<std::int64_t> GridRequest::wholes(std::string_view axis) const {
+  const std::vector<double>& all = values(axis);
+  return {all.begin(), all.end()};
+}
+
+double GridRequest::value(std::string_view axis) const { return values(axis).front(); }
+std::int64_t GridRequest::whole(std::string_view axis) const {
+  return static_cast<std::int64_t>(value(axis));
+}
+
+struct Sweep::Impl {
+  explicit Impl(const SweepRequest& request) : experiment(experiment_named(request.name)) {
+    if (request.trace && !experiment.kind.takes_trace)
+      fail(Code::usage, "{} has no points over a trace; leave the trace out", experiment.kind.name);
+    if (request.trace)
+      trace.emplace(SweepTrace{request.trace->substr(request.trace->rfind('/') + 1),
+                               hash_of(*request.trace), Trace(*request.trace)});
+    grid.emplace(GridRequest{experiment.kind, axes_of(experiment.kind, request), request.seed,
+                             trace ? &*trace : nullptr});
+    std::set<std::string> known;
+    for (GridPoint& point : experiment.points(*grid)) {
+      if (experiment.revision != 1) point.parameters["revision"] = experiment.revision;
+      std::string text = point.parameters.dump();
+      if (!known.insert(text).second)
+        fail(Code::internal, "{} has the point {} twice", experiment.kind.name, text);
+      points.push_back({std::move(text), point.seconds});
+      parameters.push_back(std::move(point.parameters));
+    }
+    if (points.empty())
+      fail(Code::usage, "{} has no points with these axes{}", experiment.kind.name,
+           experiment.kind.takes_trace && !trace ? " and no trace" : "");
+  }
+
+  const Experiment& experiment;
+  std::optional<SweepTrace> trace;
+  std::optional<GridRequest> grid;
+  std::vector<SweepPoint> points;
+  std::vector<Json> parameters;
+};
+
+Sweep::Sweep(const SweepRequest& request) : impl_(std::make_unique<const Impl>(request)) {}
+Sweep::~Sweep() = default;
+Sweep::Sweep(Sweep&&) noexcept = default;
+Sweep& Sweep::operator=(Sweep&&) noexcept = default;
+
+const std::string& Sweep::name() const { return impl_->experiment.kind.name; }
+std::span<const SweepPoint> Sweep::points() const { return impl_->points; }
+
+std::string Sweep::compute(std::size_t point, int threads, const ProgressCallback& progress) const {
+  if (point >= impl_->points.size())
+    fail(Code::usage, "point {} was asked for; {} has {}", point, name(), impl_->points.size());
+  const Scene scene{impl_->trace ? &*impl_->trace : nullptr, threads, progress};
+  return impl_->experiment.compute(impl_->parameters[point], scene).dump();
+}
+
+SweepReport Sweep::report(std::span<const std::optional<std::string>> results) const {
+  if (results.size() != impl_->points.size())
+    fail(Code::usage, "{} results were given; {} has {} points", results.size(), name(),
+         impl_->points.size());
+  std::vector<DonePoint> done;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) continue;
+    Json result = Json::parse(*results[i], nullptr, false);
+    if (!result.is_object())
+      fail(Code::input, "the result of {} {} is not a JSON object", name(), impl_->points[i].parameters);
+    done.push_back({impl_->parameters[i], std::move(result)});
+  }
+  try {
+    return impl_->experiment.report(*impl_->grid, done);
+  } catch (const Json::exception& error) {
+    fail(Code::input, "the results of {} are not what it makes: {}", name(), printable(error.what()));
+  }
+}
+
+const std::vector<SweepKind>& sweep_kinds() {
+  static const std::vector<SweepKind> kinds = [] {
+    std::vector<SweepKind> all;
+    for (const Experiment* each : experiments()) all.push_back(each->kind);
+    return all;
+  }();
+  return kinds;
+}
+
+}  // namespace tamis
