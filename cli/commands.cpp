@@ -22,6 +22,7 @@
   COMMAND(decide)               \
   COMMAND(frontier)             \
   COMMAND(dmin)                 \
+  COMMAND(sweep)                \
   COMMAND(manual)               \
   COMMAND(completion)
 

@@ -9,6 +9,7 @@
 #include <tamis/error.h>
 
 #include "command.h"
+#include "sweep/launch.h"
 #include "terminal/interrupt.h"
 #include "text/usage.h"
 
@@ -34,6 +35,8 @@ int run(int argc, char** argv) {
     fmt::print("{}\n", version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
+    // Rank 0 says it for all ranks that share a sweep.
+    if (program.app().got_subcommand("sweep") && tamis::cli::launch().rank > 0) return 0;
     return complain(2, tamis::cli::usage_sentence(program.app(), error));
   }
   return program.run();

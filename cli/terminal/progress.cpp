@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
+#include "terminal/duration.h"
 
 namespace tamis::cli {
 namespace {
 
 constexpr auto between_updates = std::chrono::milliseconds(200);
-
-std::string duration_text(double seconds) {
-  const auto s = static_cast<long>(std::ceil(seconds));
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
-  return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
-}
 
 }  // namespace
 

@@ -15,6 +15,7 @@ OptionText describe_option(const CLI::Option& option) {
   OptionText text;
   if (!option.get_snames().empty()) text.short_name = option.get_snames().front();
   if (!option.get_lnames().empty()) text.long_name = option.get_lnames().front();
+  text.word = option.get_name(true);
   const bool flag = option.get_expected_max() == 0;
   if (!flag) text.value = option.get_type_name();
   if (!text.value.empty() && text.value.front() >= 'a') {  // in lower case: these very words
@@ -64,9 +65,12 @@ std::string OptionText::heading() const {
 std::string CommandText::full_name() const { return name == "tamis" ? name : "tamis " + name; }
 
 std::string CommandText::usage() const {
+  constexpr std::size_t most_columns = 40;  // a longer list of words stands below, among the arguments
   std::string text = full_name();
-  for (const OptionText& item : positionals)
-    text += item.required ? ' ' + item.value : " [" + item.value + ']';
+  for (const OptionText& item : positionals) {
+    const std::string& shown = item.value.size() > most_columns ? item.word : item.value;
+    text += item.required ? ' ' + shown : " [" + shown + ']';
+  }
   return text + " [options]";
 }
 

@@ -15,6 +15,7 @@ namespace tamis::cli {
 struct OptionText {
   std::string short_name;            ///< "h", or empty
   std::string long_name;             ///< "help"; empty for a positional
+  std::string word;                  ///< what usage calls a positional
   std::string value;                 ///< what it takes: "N", "FILE", "a|b"; empty for a flag
   std::vector<std::string> choices;  ///< the values of "a|b"
   std::string text;

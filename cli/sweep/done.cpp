@@ -1,0 +1,101 @@
+// What a sweep found: its table and sentences, and what failed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include <tamis/info.h>
+#include <tamis/text.h>
+
+#include "sweep/report.h"
+#include "terminal/json.h"
+#include "terminal/table.h"
+
+namespace tamis::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::int64_t count_done(const SweepDone& done) {
+  return std::ranges::count_if(done.points, [](const auto& point) { return point && point->result; });
+}
+
+/// Sentences with how many points each is of.
+std::map<std::string, int> failures(const SweepDone& done) {
+  std::map<std::string, int> sentences;
+  for (const auto& point : done.points)
+    if (point && !point->result) ++sentences[point->error];
+  return sentences;
+}
+
+/// Versions and kernels whose results are here: bits are only promised equal for equal ones.
+std::set<std::string> makers(const SweepDone& done) {
+  std::set<std::string> all;
+  for (const auto& point : done.points)
+    if (point && point->result) all.insert(printable(point->version + " " + point->target));
+  return all;
+}
+
+}  // namespace
+
+std::string failures_text(const SweepDone& done) {
+  int failed = 0;
+  std::string sentences;
+  for (const auto& [sentence, count] : failures(done)) {
+    failed += count;
+    sentences += fmt::format("{}{} ({})", sentences.empty() ? "" : "; ", printable(sentence), count);
+  }
+  if (failed == 0) return {};
+  return fmt::format("{} of {} points failed: {}; the same command tries them again", failed,
+                     done.points.size(), sentences);
+}
+
+std::string sweep_table(const SweepDone& done) {
+  std::string text = table_text(done.report.table) + '\n';
+  if (!done.report.fits.empty()) text += table_text(done.report.fits) + '\n';
+  for (const std::string& sentence : done.report.sentences) text += sentence + '\n';
+  if (!done.report.sentences.empty()) text += '\n';
+  text += fmt::format("{}: {} of {} points done, {} of them now in {:.3f} s on {} ({})\n",
+                      done.sweep.name(), count_done(done), done.points.size(), done.run.computed,
+                      done.run.seconds, place_text(done.place), target());
+  if (const auto by = makers(done); by.size() > 1)
+    text += fmt::format("Results are of several versions or targets: {}.\n", fmt::join(by, ", "));
+  if (done.without_trace) text += "No --trace: synthetic points alone.\n";
+  return text;
+}
+
+std::string sweep_json(const SweepDone& done) {
+  ordered_json results = ordered_json::array();
+  for (std::size_t i = 0; i < done.points.size(); ++i) {
+    const auto& point = done.points[i];
+    if (!point) continue;
+    ordered_json each{{"parameters", ordered_json::parse(done.sweep.points()[i].parameters)},
+                      {"seconds", point->seconds}};
+    if (point->result)
+      each["result"] = ordered_json::parse(*point->result);
+    else
+      each["error"] = point->error;
+    results.push_back(std::move(each));
+  }
+  int failed = 0;
+  for (const auto& [sentence, count] : failures(done)) failed += count;
+  return json_text({{"sweep", done.sweep.name()},
+                    {"store", done.store},
+                    {"points", done.points.size()},
+                    {"done", count_done(done)},
+                    {"failed", failed},
+                    {"computed", done.run.computed},
+                    {"seconds", done.run.seconds},
+                    {"threads", done.place.threads},
+                    {"ranks", done.place.ranks},
+                    {"made_by", makers(done)},
+                    {"table", done.report.table},
+                    {"fits", done.report.fits},
+                    {"sentences", done.report.sentences},
+                    {"results", std::move(results)}});
+}
+
+}  // namespace tamis::cli
