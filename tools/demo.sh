@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, patterns realised and
-# verified, patterns decided, and a page about them.
+# verified, patterns decided, a small sweep, and a page about them.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
-# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about half a minute.
+# PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about a minute.
 set -euo pipefail
 if [[ $# -ne 3 ]]; then
   echo "usage: tools/demo.sh PROGRAM PYTHON FOLDER" >&2
@@ -68,8 +68,12 @@ decided pairs-12 "$folder/pairs-12.mtx"
 decided recipes data/recipes.qrels
 decided pattern-32 data/pattern-32.mtx
 
+rm -f "$folder"/fig3.sqlite*
+run sweep fig3 --set n=64,128,256,512,1024 --set k=1,2 --set gamma=1 --set eps1=0.5 --set search_to=512 --set curve_from=256 --set accepted=8 --set least=0.02 \
+  --store "$folder/fig3.sqlite" --vega "$folder/fig3.vl.json" --json > "$folder/fig3.json"
+
 "$python" tools/demo_page.py "$trace" "$folder/dense.safetensors" "$folder/dense.json" "${sparse[@]}" \
   --profile "$folder/profile.json" --realised "$folder" --examples permutation,two-permutations,head,pairs \
   --decided identity,pairs-12,recipes,pattern-32 \
-  --frontier "$folder/frontier.json" --page "$folder/index.html"
+  --frontier "$folder/frontier.json" --sweep "$folder/fig3.json" "$folder/fig3.vl.json" --page "$folder/index.html"
 echo "$folder/index.html"

@@ -3,8 +3,10 @@ colours."""
 
 import base64
 import html
+import json
 import struct
 import zlib
+from pathlib import Path
 
 import altair as alt
 import numpy as np
@@ -97,9 +99,21 @@ def styled(chart, ground="transparent"):
 
 def svg(chart, label):
     """Inline SVG whose text follows the colours of the page."""
-    text = vl_convert.vegalite_to_svg(styled(chart).to_json())
+    return inline(styled(chart).to_json(), label)
+
+
+def inline(spec, label):
+    text = vl_convert.vegalite_to_svg(spec)
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(label, quote=True)}"', 1)
+
+
+def drawn(file, label):
+    """The same of a Vega-Lite file, without its title: the page has one."""
+    spec = json.loads(Path(file).read_text())
+    del spec["title"]
+    spec["config"] = styled(alt.Chart(alt.Data(values=[])).mark_point()).to_dict()["config"]
+    return inline(json.dumps(spec), label)
 
 
 def map_chart(head, positions, tokens, width, height, smooth=True):
@@ -337,6 +351,41 @@ def reading_chart(curves, budgets):
         .properties(width=228, height=150)
         .facet(column=alt.Column("layer:N", sort=layers, title=None), spacing=18)
     )
+
+
+def trade_chart(points, budgets):
+    """Error against bytes read; a list of (budget, layer, head, share of the bytes, measured error, certified
+    error)."""
+    rows = [
+        {
+            "budget": budget,
+            "head": f"layer {layer} head {head}",
+            "share": share,
+            "kind": kind,
+            "error": error,
+        }
+        for budget, layer, head, share, measured, certified in points
+        for kind, error in (("measured", measured), ("certified", certified))
+    ]
+    exponents = range(
+        int(np.floor(np.log10(min(row["error"] for row in rows)))),
+        int(np.ceil(np.log10(max(row["error"] for row in rows)))) + 1,
+    )
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=52, opacity=0.85)
+        .encode(
+            x=alt.X("share:Q", title="bytes read, of dense", axis=alt.Axis(format="%", tickCount=6),
+                    scale=alt.Scale(zero=True)),
+            y=alt.Y("error:Q", title="error, of the output's length",
+                    scale=alt.Scale(type="log", domain=[10.0 ** exponents[0], 10.0 ** exponents[-1]]),
+                    axis=alt.Axis(labelExpr=powers_of_ten(exponents), values=[10.0**e for e in exponents])),
+            color=alt.Color("kind:N", scale=alt.Scale(domain=["measured", "certified"], range=[MEASURED, CERTIFIED]),
+                            legend=alt.Legend(orient="top", title=None)),
+            shape=alt.Shape("budget:N", scale=alt.Scale(domain=budgets), legend=alt.Legend(orient="top", title=None)),
+        )
+        .properties(width=640, height=260)
+    )  # fmt: skip
 
 
 def head_picture(head, positions, tokens):

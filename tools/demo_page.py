@@ -24,6 +24,7 @@ import demo_decide
 import demo_profile
 import demo_realise
 import demo_sparse
+import demo_sweep
 import numpy as np
 import vl_convert
 from demo_charts import (
@@ -279,6 +280,12 @@ def parse_arguments():
         help="patterns in that folder that were decided: NAME.mtx or .qrels, .decide.json, .safetensors, …",
     )
     parser.add_argument("--frontier", help="what tamis frontier --json printed")
+    parser.add_argument(
+        "--sweep",
+        nargs=2,
+        metavar=("REPORT", "CHART"),
+        help="what tamis sweep fig3 --json printed and --vega wrote",
+    )
     parser.add_argument("--page", help="write the page here")
     parser.add_argument("--picture", help="write the map of one head here, as PNG")
     parser.add_argument(
@@ -330,6 +337,8 @@ def main():
             realised += demo_decide.section(
                 demo_decide.read_questions(args.realised, args.decided.split(","))
             )
+    if args.sweep:
+        realised += demo_sweep.section(*args.sweep)
     if args.page:
         Path(args.page).write_text(
             page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"

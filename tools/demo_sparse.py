@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from demo_charts import error_chart, reading_chart, svg
+from demo_charts import error_chart, reading_chart, svg, trade_chart
 from demo_html import percent, power, table
 
 MESHES = {
@@ -104,6 +104,27 @@ def reading_curves(run, positions):
         yield layer["layer"], run.budget, [int(np.median(seen[part])) for part in parts], *spread.T
 
 
+def trades(runs, heads, positions):
+    """For every budget and head: medians over queries of the bytes that its KV head reads and of its errors, by
+    the length of the exact output."""
+    seen = positions + 1
+    for run in runs:
+        layers = {layer["layer"]: layer for layer in run.report["layers"]}
+        for head in heads:
+            layer = layers[head.layer]
+            per_key = layer["bytes"]["dense"] / layer["keys"]["dense"]
+            length = np.linalg.norm(head.exact, axis=1)
+            out = run.result[f"layers.{head.layer}.out"][head.head]
+            yield (
+                run.budget,
+                head.layer,
+                head.head,
+                float(np.median(run.result[f"layers.{head.layer}.bytes"][head.head] / (seen * per_key))),
+                float(np.median(np.linalg.norm(out - head.exact, axis=1) / length)),
+                float(np.median(run.result[f"layers.{head.layer}.error"][head.head] / length)),
+            )
+
+
 def section(runs, heads, positions, trace_name):
     """The last of `runs` is shown in detail."""
     detail = runs[-1]
@@ -129,6 +150,10 @@ head share what is read; index, norms and block parameters are counted. From {so
 <figure class="scroll">{svg(reading_chart(curves, [run.budget for run in runs]), "Share of bytes read against keys seen, by layer")}
 <figcaption>Line: the median of neighbouring queries; band: from the 10th to the 90th percentile. From the bytes in
 {", ".join(html.escape(run.names[0]) for run in runs)}.</figcaption></figure>
+<p>What the bytes buy: every head at both budgets, its true error and the certified one.</p>
+<figure class="scroll">{svg(trade_chart(list(trades(runs, heads, positions)), [run.budget for run in runs]), "Measured and certified error against bytes read")}
+<figcaption>Medians over the queries of a head; errors relative to the length of the exact output, measured by numpy in f64 and certified by
+tamis. From {html.escape(trace_name)} and {", ".join(html.escape(run.names[0]) for run in runs)}.</figcaption></figure>
 <p>What was proven under <code>{html.escape(detail.budget)}</code>, beside the truth. Half of the outputs are off by no more than
 {percent(detail.report["relative_error"]["median"])} of their length, nine in ten by no more than
 {percent(detail.report["relative_error"]["p90"])}.</p>
