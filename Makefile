@@ -4,6 +4,7 @@
 #   DEPS=no           install nothing, take what the machine has
 #   FUZZ_SECONDS=60   time for each fuzz target
 #   BENCH_ARGS=...    passed to the benchmark's driver, for example --quick
+#   SWEEP_ARGS=...    passed to the sweeps, for example: --only fig4 --set fig4:n=256,512
 #   CAMPAIGN_ARGS=... passed to the campaign, for example: certificates --records 1000000
 #   TAMIS_PEERS=DIR   where the benchmarks keep torch and ggml
 SHELL := /bin/bash
@@ -76,6 +77,9 @@ bench-dmin: deps ## a search for d_min by the paper's construction to the letter
 bench-realise: build ## how small the norms of witnesses get, in what time and memory
 	@OMP_WAIT_POLICY=passive $(python) bench/realise.py --build build/release $(BENCH_ARGS)
 
+sweeps: build ## the papers' experiments at full size, hours, resumable, written to docs/results
+	@OMP_WAIT_POLICY=passive $(python) bench/sweeps.py $(SWEEP_ARGS)
+
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
@@ -99,4 +103,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-realise fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-realise sweeps fuzz campaign format lint clean

@@ -1,0 +1,129 @@
+"""All sweeps at full size, into one store that is kept, and pages of what they found.
+
+    bench/sweeps.py --program build/release/cli/tamis [--only fig3,fig4] [--set fig3:n=512,768,1024] [--ranks 2]
+
+Resumes: what the store has is not computed again. Every sweep has a page with its command, sentences, chart and tables
+in FOLDER/sweeps, and a paragraph in FOLDER/sweeps.md.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import vl_convert
+from machine import cpu_model
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ["fig3", "fig4", "frontier", "window", "length", "norm", "violation", "alpha", "collapse"]
+INTRODUCTION = """# The papers' experiments, run again
+
+`make sweeps`. Every point, with its parameters, seed, result and time, is in [sweeps/sweeps.sqlite](sweeps/sweeps.sqlite), which the same commands
+resume. What is asked and how it is judged: [experiments.md](../experiments.md). The sentences are the program's."""
+WITH_TRACE = {"window", "length", "norm", "alpha", "collapse"}
+
+
+def markdown(rows):
+    """A table whose first row is the heading; the first column to the left."""
+    heading, *body = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    rule = ["---"] + ["---:"] * (len(heading) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [heading, rule, *body])
+
+
+def duration(seconds):
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def run(options, name):
+    """Runs one sweep; its report, chart and the command as a reader would type it."""
+    chart = options.folder / "sweeps" / f"{name}.vl.json"
+    words = ["sweep", name, "--store", str(options.store)]
+    for value in options.set:
+        sweep, _, axis = value.partition(":")
+        if sweep == name:
+            words += ["--set", axis]
+    if name in WITH_TRACE:
+        words += ["--trace", str(options.trace)]
+    program = [str(options.program)]
+    if options.ranks > 1:
+        program = ["mpirun", "-n", str(options.ranks), *program]
+    done = subprocess.run(
+        [*program, *words, "--vega", str(chart), "--json"], stdout=subprocess.PIPE, text=True
+    )
+    if done.returncode not in (0, 3) or not done.stdout:
+        sys.exit(f"bench/sweeps.py: tamis sweep {name} ended with status {done.returncode}")
+    shown = [Path(word).name if "/" in word else word for word in words]
+    return json.loads(done.stdout), chart, "tamis " + shlex.join(shown)
+
+
+def page(report, command, name, load):
+    """Everything about one sweep; what comes before the first table is also in the index."""
+    seconds = [result["seconds"] for result in report["results"]]
+    failed = f", {report['failed']} failed" if report["failed"] else ""
+    parts = [
+        f"# {name}",
+        *report["sentences"],
+        f"![{name}]({name}.svg)",
+        "\n".join(
+            [
+                f"- Command: `{command}`, {datetime.date.today()}, tamis {', '.join(report['made_by'])}",
+                f"- Machine: {cpu_model()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before the run",
+                f"- Points: {report['done']} of {report['points']}{failed}; {duration(sum(seconds))} of thread time, the longest {duration(max(seconds, default=0))}",
+            ]
+        ),
+    ]
+    if report["fits"]:
+        parts += ["## Fits", markdown(report["fits"])]
+    parts += ["## Table", markdown(report["table"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def index(folder):
+    """The beginnings of all pages there are."""
+    parts = [INTRODUCTION]
+    for name in NAMES:
+        file = folder / "sweeps" / f"{name}.md"
+        if not file.exists():
+            continue
+        head, _, _ = file.read_text().partition("\n## ")
+        head = head.replace(f"# {name}", f"## {name}", 1).replace(f"({name}.svg)", f"(sweeps/{name}.svg)")
+        parts.append(head.strip() + f"\n- All numbers: [sweeps/{name}.md](sweeps/{name}.md)")
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "cli" / "tamis")
+    parser.add_argument("--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors")
+    parser.add_argument("--store", type=Path, help="default: FOLDER/sweeps/sweeps.sqlite")
+    parser.add_argument("--only", default=",".join(NAMES), help="sweeps, with commas between")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SWEEP:AXIS=V,…", help="values of an axis"
+    )
+    parser.add_argument("--ranks", type=int, default=1, help="run under mpirun with so many")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "results", help="where the pages go")
+    options = parser.parse_args()
+    (options.folder / "sweeps").mkdir(parents=True, exist_ok=True)
+    options.store = options.store or options.folder / "sweeps" / "sweeps.sqlite"
+    chosen = options.only.split(",")
+    if unknown := set(chosen) - set(NAMES):
+        parser.error(f"there is no sweep {', '.join(sorted(unknown))}; available: {', '.join(NAMES)}")
+
+    for name in (name for name in NAMES if name in chosen):
+        print(f"{name} …", file=sys.stderr, flush=True)
+        load = os.getloadavg()[0]
+        report, chart, command = run(options, name)
+        chart.with_name(f"{name}.svg").write_text(vl_convert.vegalite_to_svg(chart.read_text()))
+        chart.unlink()
+        text = page(report, command, name, load)
+        (options.folder / "sweeps" / f"{name}.md").write_text(text)
+    (options.folder / "sweeps.md").write_text(index(options.folder))
+    print(options.folder / "sweeps.md")
+
+
+if __name__ == "__main__":
+    main()
