@@ -63,8 +63,8 @@ struct Experiment {
   Json (*compute)(const Json& parameters, const Scene& scene) = nullptr;
   /// Of the points that are done, in the order of the grid; there may be none.
   SweepReport (*report)(const GridRequest& request, const std::vector<DonePoint>& done) = nullptr;
-  /// To be raised when a point's result changes: results of another revision are then not taken for it. Points
-  /// hold it where it is not 1.
+  /// To be raised when a point's result changes: results of another revision are then not taken for it.
+  /// Points hold it where it is not 1.
   int revision = 1;
 };
 

@@ -57,11 +57,12 @@ std::string name_of(const PatternSetup& setup) {
 void check_search(const GridRequest& request, double Q) {
   const std::int64_t step = request.whole("step");
   if (step % 2 != 0)
-    fail(Code::usage, "the axis step of {} has the value {}; d goes up by even steps", request.kind.name, step);
+    fail(Code::usage, "the axis step of {} has the value {}; d goes up by even steps", request.kind.name,
+         step);
   for (const std::int64_t n : request.wholes("n")) {
     if (step > 2 * n)
-      fail(Code::usage, "the axis step of {} has the value {}; d goes no further than 2n = {}", request.kind.name,
-           step, 2 * n);
+      fail(Code::usage, "the axis step of {} has the value {}; d goes no further than 2n = {}",
+           request.kind.name, step, 2 * n);
     (void)draws_of(Q, n);
   }
 }
