@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
+#include "experiments/estimate.h"
 #include "experiments/growth.h"
 #include "experiments/random_pattern.h"
 
@@ -21,9 +21,7 @@ struct Fig3Cell {
 
   [[nodiscard]] bool has_mean() const { return !searched.empty() && beyond == 0; }
 
-  [[nodiscard]] double mean_searched() const {
-    return std::accumulate(searched.begin(), searched.end(), 0.0) / static_cast<double>(searched.size());
-  }
+  [[nodiscard]] double mean_searched() const { return mean_of(searched); }
 };
 struct Fig3Setup {
   PatternSetup setup;

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "experiments/estimate.h"
 #include "experiments/fig3.h"
 #include "experiments/reports.h"
 
@@ -13,8 +14,6 @@ namespace tamis {
 namespace {
 
 constexpr double significance = 0.01;
-/// By so much χ² must be smaller for one law to be called the better: a likelihood 20 times as large.
-const double apart_chi2 = 2 * std::log(20.0);
 
 /// d by n with its error: searches where there are any, else curves.
 std::vector<GrowthPoint> growth_points(const Fig3Setup& setup, double step) {
@@ -56,10 +55,8 @@ std::vector<GrowthPoint> growth_points(const Fig3Setup& setup, double step) {
 std::vector<Fig3Setup> setups_from(const GridRequest& request, const std::vector<DonePoint>& done) {
   std::vector<Fig3Setup> setups;
   for (const DonePoint& point : done) {
-    const PatternSetup key = setup_of(point.parameters);
-    auto at = std::ranges::find(setups, key, &Fig3Setup::setup);
-    if (at == setups.end()) at = setups.insert(setups.end(), Fig3Setup{key, {}, {}, {}});
-    Fig3Cell& cell = at->cells[point.parameters.at("n")];
+    Fig3Setup& setup = of_setup(setups, setup_of(point.parameters));
+    Fig3Cell& cell = setup.cells[point.parameters.at("n")];
     if (!is_search(point.parameters)) {
       const DminCurve curve = curve_of(point);
       cell.curves.push_back(dmin_median(curve, request.value("Q"), request.whole("step")));
@@ -157,10 +154,10 @@ Count count_fits(const std::vector<Fig3Setup>& setups) {
     const GrowthFit& confined = setup.fit(GrowthLaw::confined);
     ++count.setups;
     count.log_holds += log.p_value >= significance ? 1 : 0;
-    count.log_better += log.chi2 + apart_chi2 < power.chi2 ? 1 : 0;
-    count.power_better += power.chi2 + apart_chi2 < log.chi2 ? 1 : 0;
+    count.log_better += much_likelier(log, power) ? 1 : 0;
+    count.power_better += much_likelier(power, log) ? 1 : 0;
     count.confined_holds += confined.p_value >= significance ? 1 : 0;
-    count.confined_best += confined.chi2 + apart_chi2 < std::min(log.chi2, power.chi2) ? 1 : 0;
+    count.confined_best += much_likelier(confined, log) && much_likelier(confined, power) ? 1 : 0;
     count.flatter += log.v + log.half_width() < bound_slope(setup.setup, paper_bound) ? 1 : 0;
   }
   return count;
@@ -194,16 +191,13 @@ std::vector<std::string> sentences_of(const std::vector<Fig3Setup>& setups, doub
   if (count.setups == 0)
     return {"Too few lengths are done for a law: three are needed in a setup.",
             fmt::format("Nothing can be said of the claim yet{}.", curves_text(setups, step))};
-  const char* verdict = count.log_holds == count.setups ? "held"
-                        : count.log_holds == 0          ? "did not hold"
-                                                        : "held in part";
   return {fmt::format("The paper's d = a + b log n {} here: it fits {} of {} setups within their errors "
                       "(chi-squared, level "
                       "{}), is 20 times as likely as a power law or more in {} and as much less in {}, and "
                       "rises less than "
                       "bound (6) in {}.",
-                      verdict, count.log_holds, count.setups, significance, count.log_better,
-                      count.power_better, count.flatter),
+                      verdict(count.log_holds, count.setups), count.log_holds, count.setups, significance,
+                      count.log_better, count.power_better, count.flatter),
           fmt::format("1/(2/d - 1/n), which allows for d/2 nearing n, is linear in log n in {} of {} "
                       "setups and 20 times as "
                       "likely as either other law in {}{}.",

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "experiments/chart.h"
+#include "experiments/estimate.h"
 #include "experiments/random_pattern.h"
 #include "realise/dmin_grid.h"
 
@@ -60,12 +61,6 @@ struct Cell {
 };
 using Cells = std::map<std::int64_t, std::map<double, Cell>>;  // by n and Q
 
-double mean(const std::vector<double>& all) {
-  double sum = 0;
-  for (const double x : all) sum += x;
-  return sum / static_cast<double>(all.size());
-}
-
 struct Found {
   PatternSetup setup;
   Cells cells;
@@ -73,10 +68,8 @@ struct Found {
 std::vector<Found> cells_of(const GridRequest& request, const std::vector<DonePoint>& done) {
   std::vector<Found> all;
   for (const DonePoint& point : done) {
-    const PatternSetup key = setup_of(point.parameters);
-    auto at = std::ranges::find(all, key, &Found::setup);
-    if (at == all.end()) at = all.insert(all.end(), Found{key, {}});
-    std::map<double, Cell>& by_Q = at->cells[point.parameters.at("n")];
+    std::map<double, Cell>& by_Q =
+        of_setup(all, setup_of(point.parameters)).cells[point.parameters.at("n")];
     if (point.parameters.at("method") == "curve") {
       const DminCurve curve = curve_of(point);
       for (const double Q : request.values("Q"))
@@ -109,7 +102,7 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
       std::vector<std::pair<double, double>> seen;
       for (const auto& [Q, cell] : by_Q) {
         if (!cell.has_mean()) continue;
-        seen.emplace_back(Q, mean(cell.searched));
+        seen.emplace_back(Q, mean_of(cell.searched));
         ends.try_emplace(Q, seen.back().second, 0).first->second.second = seen.back().second;
         if (cell.curve) {
           compared = true;
@@ -168,10 +161,10 @@ SweepReport report(const GridRequest& request, const std::vector<DonePoint>& don
                                      "-"};
         Json one{{"setup", name_of(setup)}, {"n", n}, {"Q", Q}};
         if (cell.has_mean()) {
-          row[4] = fmt::format("{:.1f}", mean(cell.searched));
+          row[4] = fmt::format("{:.1f}", mean_of(cell.searched));
           row[5] = fmt::format("{}", *std::ranges::min_element(cell.searched));
           row[6] = fmt::format("{}", *std::ranges::max_element(cell.searched));
-          one["d"] = mean(cell.searched);
+          one["d"] = mean_of(cell.searched);
         }
         if (cell.curve) {
           row[7] = fmt::format("{}", cell.curve->d);

@@ -103,10 +103,8 @@ std::vector<Family> families_of(const std::vector<DonePoint>& done) {
   std::vector<Family> all;
   for (const DonePoint& point : done) {
     if (!point.result.at("verified").get<bool>()) continue;
-    const PatternSetup key = setup_of(point.parameters);
-    auto at = std::ranges::find(all, key, &Family::setup);
-    if (at == all.end()) at = all.insert(all.end(), Family{key, {}});
-    Curve& curve = at->by_n[point.parameters.at("n")][point.parameters.at("matrix")];
+    Family& family = of_setup(all, setup_of(point.parameters));
+    Curve& curve = family.by_n[point.parameters.at("n")][point.parameters.at("matrix")];
     curve.norms[point.parameters.at("dim")] = point.result.at("norm_product");
     curve.paper = point.result.at("paper");
     curve.lower_bound = point.result.at("lower_bound");
@@ -161,9 +159,6 @@ std::vector<Level> levels_of(const std::vector<Family>& families, const GridRequ
   return all;
 }
 
-/// By so much χ² must be smaller for one law to be called the better: a likelihood 20 times as large.
-const double apart_chi2 = 2 * std::log(20.0);
-
 std::vector<std::string> sentences_of(const std::vector<Level>& levels) {
   std::int64_t fitted = 0;
   std::int64_t holds = 0;
@@ -175,8 +170,8 @@ std::vector<std::string> sentences_of(const std::vector<Level>& levels) {
     if (!level.log) continue;
     ++fitted;
     holds += level.log->p_value >= 0.01 ? 1 : 0;
-    better += level.log->chi2 + apart_chi2 < level.power->chi2 ? 1 : 0;
-    worse += level.power->chi2 + apart_chi2 < level.log->chi2 ? 1 : 0;
+    better += much_likelier(*level.log, *level.power) ? 1 : 0;
+    worse += much_likelier(*level.power, *level.log) ? 1 : 0;
     least = std::min(least, level.power->v);
     most = std::max(most, level.power->v);
   }

@@ -76,6 +76,10 @@ double growth(GrowthLaw law, double u, double v, double n) {
 
 double GrowthFit::half_width() const { return student_quantile(static_cast<double>(degrees), 0.95) * sd_v; }
 
+bool much_likelier(const GrowthFit& fit, const GrowthFit& than) {
+  return fit.chi2 + 2 * std::log(20.0) < than.chi2;
+}
+
 GrowthFit fit_growth(GrowthLaw law, const std::vector<GrowthPoint>& points) {
   std::set<double> lengths;
   for (const GrowthPoint& p : points) {

@@ -36,6 +36,9 @@ struct GrowthFit {
   /// Half the width of the 95 % interval for v: Student's quantile times sd_v.
   [[nodiscard]] double half_width() const;
 };
+/// Twenty times as likely as the other law, or more: its χ² is smaller by 2·log 20.
+bool much_likelier(const GrowthFit& fit, const GrowthFit& than);
+
 /// Weighted least squares. At least three points of different n, all d below 2n, else throws `usage`.
 GrowthFit fit_growth(GrowthLaw law, const std::vector<GrowthPoint>& points);
 

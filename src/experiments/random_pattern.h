@@ -19,6 +19,14 @@ struct PatternSetup {
 /// is then 1, once.
 std::vector<PatternSetup> setups_of(const GridRequest& request);
 PatternSetup setup_of(const Json& parameters);
+/// The element of `all` whose `setup` this is, added if there is none.
+template <class T>
+T& of_setup(std::vector<T>& all, const PatternSetup& setup) {
+  for (T& each : all)
+    if (each.setup == setup) return each;
+  all.emplace_back().setup = setup;
+  return all.back();
+}
 /// "k 2, gamma 1, eps1 0.5".
 std::string name_of(const PatternSetup& setup);
 
