@@ -1,5 +1,6 @@
 """A sweep killed at any moment, on a full disk, or on any number of ranks ends with the same table."""
 
+import contextlib
 import json
 import os
 import random
@@ -93,32 +94,29 @@ def test_a_full_disk_is_told_and_loses_nothing(done, tmp_path):
     expect_whole_and_resumable(store, tmp_path / "elsewhere", done)
 
 
-def test_a_full_file_system_is_told_and_loses_nothing(done, tmp_path):
-    disk = tmp_path / "disk"
+@contextlib.contextmanager
+def small_disk(disk, size):
+    """A file system of that size, where this user may mount one."""
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("no file system may be mounted here: not run")
     try:
-        store = disk / "s.sqlite"
-        failed = tamis(*command(store, "--threads", 1), status=3)
-        assert f"{store}: the disk is full or failed" in sentence_of(failed)
-        expect_whole_and_resumable(store, tmp_path / "elsewhere", done)
+        yield disk
     finally:
         subprocess.run(["umount", disk], check=True)
 
 
+def test_a_full_file_system_is_told_and_loses_nothing(done, tmp_path):
+    with small_disk(tmp_path / "disk", "128k") as disk:
+        store = disk / "s.sqlite"
+        failed = tamis(*command(store, "--threads", 1), status=3)
+        assert f"{store}: the disk is full or failed" in sentence_of(failed)
+        expect_whole_and_resumable(store, tmp_path / "elsewhere", done)
+
+
 def test_a_store_in_a_folder_that_cannot_be_written_is_read(done, tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("no file system may be mounted here: not run")
-    try:
+    with small_disk(tmp_path / "disk", "1m") as disk:
         shutil.copy(done[0], disk / "plain")
         shutil.copy(done[0], disk / "in wal mode?")
         log = sqlite3.connect(disk / "in wal mode?")
@@ -128,8 +126,6 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(done, tmp_path):
         for name in ("plain", "in wal mode?"):
             assert status(disk / name)["done"] == POINTS
         assert "disk" in sentence_of(tamis(*command(disk / "plain"), status=3))
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
