@@ -73,9 +73,16 @@ void Database::check(int code) const {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:
+    // Our statements never change: where SQLite cannot make sense of one, the file is to blame.
+    case SQLITE_ERROR:
+    case SQLITE_SCHEMA:
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
       fail_damaged(sqlite3_errmsg(handle_));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // it gave up on the log's locks
       fail(Code::io, "{}: another program holds it; try again when that has ended", path_);
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -110,6 +117,8 @@ void Statement::bind(int place, std::int64_t number) {
   database_.check(sqlite3_bind_int64(statement_, place, number));
 }
 void Statement::bind(int place, double number) {
+  if (!std::isfinite(number))  // SQLite would take some of these for NULL
+    fail(Code::usage, "{}: a time of {} cannot be kept; it must be finite", database_.path(), number);
   database_.check(sqlite3_bind_double(statement_, place, number));
 }
 void Statement::bind_null(int place) { database_.check(sqlite3_bind_null(statement_, place)); }

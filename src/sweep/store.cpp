@@ -63,6 +63,14 @@ bool check_header(const std::string& path) {
   return true;
 }
 
+/// What SQLite says when it first reads the schema. Of some damaged ones it says that memory is exhausted,
+/// however much there is.
+int try_schema(Database& database) {
+  const int said = database.try_run("SELECT 1 FROM sqlite_schema") & 0xFF;
+  if (said == SQLITE_NOMEM) database.fail_damaged("its schema cannot be read, or memory is exhausted");
+  return said;
+}
+
 void check_content(const std::string& path, const Database& database) {
   Statement tables(database, "SELECT name, sql FROM sqlite_schema ORDER BY name");
   const auto differs = [&] {
@@ -93,6 +101,9 @@ std::string place_of(const std::string& path) {
 
 /// The bytes of a store that holds nothing.
 std::string fresh_store() {
+  if (sqlite3_libversion_number() < 3037000)
+    fail(Code::io, "SQLite {} is too old for a store of sweeps; 3.37 is the first that has STRICT tables",
+         sqlite3_libversion());
   Database database("a new store", ":memory:", SQLITE_OPEN_READWRITE);
   database.run(fmt::format("PRAGMA application_id = {}", application).c_str());
   database.run(fmt::format("PRAGMA user_version = {}", newest).c_str());
@@ -126,6 +137,7 @@ void make_store(const std::string& path, const std::string& place) {
 std::unique_ptr<Database> open_to_write(const std::string& path, const std::string& place) {
   if (!std::filesystem::exists(place) || !check_header(path)) make_store(path, place);
   auto database = std::make_unique<Database>(path, place, SQLITE_OPEN_READWRITE);
+  (void)try_schema(*database);
   check_content(path, *database);
   database->run("PRAGMA synchronous = NORMAL");
   // Where it cannot, SQLite goes on without a log, and says so only here.
@@ -155,9 +167,7 @@ std::unique_ptr<Database> open_to_read(const std::string& path, const std::strin
   auto database = std::make_unique<Database>(path, place, SQLITE_OPEN_READONLY);
   // A file in WAL mode needs others beside it. Where these cannot be made nobody writes it, and without a
   // log it is complete as it is.
-  const int tried = database->try_run("SELECT 1 FROM sqlite_schema") & 0xFF;
-  // SQLite says so of some damaged schemas too, however much memory there is.
-  if (tried == SQLITE_NOMEM) database->fail_damaged("its schema cannot be read, or memory is exhausted");
+  const int tried = try_schema(*database);
   std::error_code error;
   const auto log = std::filesystem::file_size(place + "-wal", error);
   if ((tried == SQLITE_CANTOPEN || tried == SQLITE_READONLY) && (error || log == 0))
@@ -236,6 +246,7 @@ void SweepStore::record(const std::string& sweep, std::span<const StoredPoint> p
 
 std::vector<std::optional<StoredPoint>> SweepStore::look_up(const std::string& sweep,
                                                             std::span<const SweepPoint> points) const {
+  const Transaction one_moment(*impl_->database, "BEGIN");
   std::vector<std::optional<StoredPoint>> found(points.size());
   Statement get(*impl_->database,
                 "SELECT result, error, seconds, version, target FROM point WHERE sweep = ?1 AND "

@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -323,11 +324,30 @@ TEST(SweepStore, RefusesTextThatIsTooLongAndTimesThatAreNone) {
   }
 }
 
-/// Whatever was done to a file: it opens and answers, or one of our errors says why not.
+/// Whatever was done to a file: it opens and answers, or one of our errors says why not, for reading and
+/// for writing. Otherwise what it says instead.
+std::string wrong_about(const std::string& path, const std::string& bytes) {
+  std::string wrong;
+  for (const StoreUse use : {StoreUse::read, StoreUse::write}) {
+    write_bytes(path, bytes);
+    try {
+      SweepStore store(path, use);
+      (void)store.status();
+      (void)store.look_up("fig", made_up_points(3));
+      if (use == StoreUse::write) store.record("fig", std::vector{done_point("{}", "{}")});
+    } catch (const Error& error) {
+      if (error.code() != Code::input && error.code() != Code::io) wrong = error.what();
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    for (const char* beside : {"-wal", "-shm", "-journal"}) std::filesystem::remove(path + beside);
+  }
+  return wrong;
+}
+
 TEST(SweepStore, OfDamagedBytesIsReadOrRefused) {
   const Folder folder;
   const std::string whole = bytes_of(small_store(folder));
-  const std::string path = folder.file("damaged");
   EXPECT_TRUE(rc::check("read or refused", [&] {
     std::string bytes = whole;
     const int changes = *rc::gen::inRange(1, 20);
@@ -336,15 +356,31 @@ TEST(SweepStore, OfDamagedBytesIsReadOrRefused) {
       bytes[place] = static_cast<char>(*rc::gen::inRange(0, 256));
     }
     if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
-    write_bytes(path, bytes);
-    try {
-      const SweepStore store(path, StoreUse::read);
-      (void)store.status();
-      (void)store.look_up("fig", made_up_points(3));
-    } catch (const Error& error) {
-      RC_ASSERT(error.code() == Code::input || error.code() == Code::io);
-    }
+    RC_ASSERT(wrong_about(folder.file("damaged"), bytes) == "");
   }));
+}
+
+TEST(SweepStore, WithAnyByteOfItsHeaderChangedIsReadOrRefused) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_store(folder));
+  for (std::size_t place = 0; place < 108; ++place)  // the file's header and that of its first page
+    for (const int value : {0, 1, 2, 5, 127, 128, 255}) {
+      std::string bytes = whole;
+      bytes[place] = static_cast<char>(value);
+      EXPECT_EQ(wrong_about(folder.file("damaged"), bytes), "") << "byte " << place << " is " << value;
+    }
+}
+
+TEST(SweepStore, RefusesToKeepTimesThatAreNone) {
+  const Folder folder;
+  SweepStore store(folder.file("s"), StoreUse::write);
+  for (const double seconds : {std::nan(""), HUGE_VAL}) try {
+      store.record("fig", std::vector{done_point("{}", "{}", seconds)});
+      ADD_FAILURE() << "kept";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::usage) << error.what();
+    }
+  EXPECT_TRUE(store.status().empty());
 }
 
 TEST(SweepStore, NamesThatMeanSomethingToSqliteAreFilesAllTheSame) {
