@@ -54,7 +54,7 @@ test: deps ## unit tests, a program against the installed library, the command l
 	@tests/consumer/check.sh build/dev
 	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli
 
-sanitize: deps ## unit tests and fuzz corpora under the address, undefined and thread sanitizers
+sanitize: deps ## unit tests (not the longest) and fuzz corpora under the address, undefined and thread sanitizers
 	@$(call build,asan-ubsan)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan-ubsan -j $(JOBS)
 	@$(call build,tsan)
