@@ -87,6 +87,10 @@ void normals(std::uint64_t seed, std::uint32_t plane, std::uint64_t row, std::ui
 
 // ---- Products ----
 
+// Vectors may be thousands, pages apart: sums of them are made tile by tile, and all rows use a tile while
+// it is near. Sums pass through memory in the same order, so that tiles do not show in the result.
+constexpr std::int64_t tile_vectors = 64;
+constexpr std::int64_t tile_floats = 256;
 constexpr std::int64_t dots_chunk = 256;  // floats of a vector that are used while they are near
 
 template <int R, int C>
@@ -168,13 +172,24 @@ TAMIS_INLINE void mix_rows(const float* a, std::int64_t a_stride, const float* x
 void mix(const float* a, std::int64_t a_stride, std::int64_t rows, const float* x, std::int64_t x_stride,
          std::int64_t count, std::int64_t n, float* y, std::int64_t y_stride) {
   constexpr int single = W <= 8 ? 8 : 64 / W;
-  std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4)
-    mix_rows<4, 2>(a + r * a_stride, a_stride, x, x_stride, count, n, y + r * y_stride, y_stride);
-  for (; r + 2 <= rows; r += 2)
-    mix_rows<2, 4>(a + r * a_stride, a_stride, x, x_stride, count, n, y + r * y_stride, y_stride);
-  for (; r < rows; ++r)
-    mix_rows<1, single>(a + r * a_stride, a_stride, x, x_stride, count, n, y + r * y_stride, y_stride);
+  for (std::int64_t i = 0; i < count; i += tile_vectors) {
+    const std::int64_t vectors = count - i < tile_vectors ? count - i : tile_vectors;
+    for (std::int64_t t = 0; t < n; t += tile_floats) {
+      const std::int64_t floats = n - t < tile_floats ? n - t : tile_floats;
+      const float* const from = x + i * x_stride + t;
+      float* const to = y + t;
+      std::int64_t r = 0;
+      for (; r + 4 <= rows; r += 4)
+        mix_rows<4, 2>(a + r * a_stride + i, a_stride, from, x_stride, vectors, floats, to + r * y_stride,
+                       y_stride);
+      for (; r + 2 <= rows; r += 2)
+        mix_rows<2, 4>(a + r * a_stride + i, a_stride, from, x_stride, vectors, floats, to + r * y_stride,
+                       y_stride);
+      for (; r < rows; ++r)
+        mix_rows<1, single>(a + r * a_stride + i, a_stride, from, x_stride, vectors, floats,
+                            to + r * y_stride, y_stride);
+    }
+  }
 }
 
 void dots_f64(const float* x, std::int64_t nx, const float* y, std::int64_t ny, std::int64_t stride,

@@ -1,7 +1,8 @@
-// Symmetric positive definite systems of a few to a few hundred unknowns, in f32 or f64, in plain loops
+// Symmetric positive definite systems of a few to a few thousand unknowns, in f32 or f64, in plain loops
 // over contiguous rows. n³/6 multiply-adds to factor, n² to solve.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -39,25 +40,33 @@ class Cholesky {
 
   /// x ← U⁻ᵀ x.
   void solve_lower(T* x) const {
-    for (std::int64_t j = 0; j < n_; ++j) {
-      const T* row = &a_[static_cast<std::size_t>(j * n_)];
-      x[j] /= row[j];
-      const T factor = x[j];
-      for (std::int64_t c = j + 1; c < n_; ++c) x[c] -= factor * row[c];
-    }
+    for (std::int64_t j = 0; j < n_; ++j) eliminate(x, 1, 0, j, j + 1, n_);
   }
   /// x ← W⁻¹ x.
-  void solve(T* x) const {
-    solve_lower(x);
-    for (std::int64_t j = n_; j-- > 0;) {
-      const T* row = &a_[static_cast<std::size_t>(j * n_)];
-      x[j] /= row[j];
-      const T factor = x[j];
-      for (std::int64_t c = 0; c < j; ++c) x[c] -= factor * row[c];
-    }
+  void solve(T* x) const { solve(x, 1, 0); }
+  /// The same for `count` vectors, `stride` apart: each has the bits it would have alone, and the factor is
+  /// read once for eight of them.
+  void solve(T* x, std::int64_t count, std::int64_t stride) const {
+    for (std::int64_t from = 0; from < count; from += 8)
+      solve_few(x + from * stride, std::min<std::int64_t>(8, count - from), stride);
   }
 
  private:
+  void solve_few(T* x, std::int64_t count, std::int64_t stride) const {
+    for (std::int64_t j = 0; j < n_; ++j) eliminate(x, count, stride, j, j + 1, n_);
+    for (std::int64_t j = n_; j-- > 0;) eliminate(x, count, stride, j, 0, j);
+  }
+  /// Unknown j of every vector, and what follows from it for unknowns begin … end − 1.
+  void eliminate(T* x, std::int64_t count, std::int64_t stride, std::int64_t j, std::int64_t begin,
+                 std::int64_t end) const {
+    const T* row = &a_[static_cast<std::size_t>(j * n_)];
+    for (std::int64_t i = 0; i < count; ++i) {
+      T* each = x + i * stride;
+      each[j] /= row[j];
+      const T factor = each[j];
+      for (std::int64_t c = begin; c < end; ++c) each[c] -= factor * row[c];
+    }
+  }
   T& at(std::int64_t r, std::int64_t c) { return a_[static_cast<std::size_t>(r * n_ + c)]; }
 
   std::int64_t n_ = 0;

@@ -112,7 +112,7 @@ class Slope {
   }
 
   /// Is one of the first draws accepted?
-  bool rises(std::int64_t d) { return search_.first(d / 2, {0, first_draws}, told()).has_value(); }
+  bool rises(std::int64_t d) { return search_.any(d / 2, {0, first_draws}, told()); }
 
   /// Draws in lots whose size is fixed, until enough are accepted or enough are made; not those that chose
   /// d.

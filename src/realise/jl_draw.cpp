@@ -16,7 +16,10 @@ constexpr std::uint32_t direction_kind = 2;
 
 /// A residual below this share of ‖b‖² is left to the completion: f32 would not know its direction well.
 constexpr float least_residual = 1e-3F;
-constexpr std::int64_t most_block = 8;  // rows checked at once
+/// f32 logits are sums of min(m, n − m) products of B's entries and numbers of size 1, and off by far less
+/// than a thousandth of its largest.
+constexpr float unsure_share = 1e-3F;
+constexpr std::int64_t most_block = 32;  // rows checked at once
 
 }  // namespace
 
@@ -24,9 +27,12 @@ JlDraw::JlDraw(const JlTarget& target)
     : target_(target),
       stride_((target.n + 63) / 64 * 64),
       log_a_(target.log_a.begin(), target.log_a.end()),
+      unsure_(target.b32.empty() ? 0
+                                 : unsure_share * *std::max_element(target.b32.begin(), target.b32.end())),
       scratch_(static_cast<std::size_t>(4 * stride_)),
       norm_(static_cast<std::size_t>(stride_)),
       key_(static_cast<std::size_t>(target.n)) {
+  in_doubt_.reserve(static_cast<std::size_t>(2 * target.n));
   least_.resize(static_cast<std::size_t>(target.n));
   usual_.resize(static_cast<std::size_t>(target.n));
 }
@@ -108,8 +114,8 @@ bool JlDraw::draw(std::uint64_t seed, Purpose purpose, std::uint64_t draw) {
   used_ = 0;
   known_ = plan_.columns;
   taken_ = 0;
-  looked_ = 0;
   slack_ = std::numeric_limits<float>::infinity();
+  in_doubt_.clear();
   const std::int64_t* order = usual_.data();
   if (known_ > 0) {
     for (std::int64_t c = 0; c < known_; ++c) fill(vector(range_, c), column_kind, c);
@@ -149,7 +155,6 @@ bool JlDraw::next_row(std::int64_t row) {
   float* a = coefficients_.data();  // two rows: of b, then of the direction
   float* of_direction = a + known_;
   float* of_kernel = of_direction + known_;  // the direction's, then b's
-  ++looked_;
 
   std::fill(known, known + stride_, 0.0F);
   std::fill(residual, residual + stride_, 0.0F);
@@ -205,8 +210,7 @@ bool JlDraw::next_row(std::int64_t row) {
     for (std::int64_t e = target_.start[row]; e < target_.start[row + 1]; ++e)
       logits[target_.column[e]] = scale * target_.b32[e];
   jl.mix(mixed, 3, 1, known, stride_, 3, stride_, logits, stride_);
-  slack_ = std::min(slack_, row_slack(target_, row, logits));
-  if (!(slack_ > 0)) return false;
+  if (!holds(row, logits)) return false;
 
   float* in_range = vector(range_, known_);
   float* in_kernel = vector(kernel_, taken_);
@@ -231,11 +235,8 @@ bool JlDraw::complete() {
     for (std::int64_t c = 0; c < left; ++c) fill(vector(range_, known_ + c), column_kind, known_ + c);
     if (known_ > 0) {
       jl.dots(fresh, left, range_.data(), known_, stride_, stride_, gram_.data(), known_);
-      for (std::int64_t r = 0; r < left; ++r) {
-        float* a = gram_.data() + r * known_;
-        if (plan_.columns > 0) columns_.solve(a);
-        for (std::int64_t c = 0; c < known_; ++c) a[c] = -a[c];
-      }
+      if (plan_.columns > 0) columns_.solve(gram_.data(), left, known_);
+      for (std::int64_t i = 0; i < left * known_; ++i) gram_[i] = -gram_[i];
       jl.mix(gram_.data(), known_, left, range_.data(), stride_, known_, stride_, fresh, stride_);
     }
     if (taken_ > 0) {
@@ -271,7 +272,7 @@ bool JlDraw::complete() {
     const std::int64_t count = std::min({block, sorted - done});
     if (!check_block(order_.data() + done, count)) return false;
     done += count;
-    block = most_block;
+    block = std::min(2 * block, most_block);
   }
   return true;
 }
@@ -282,26 +283,36 @@ bool JlDraw::check_block(const std::int64_t* rows, std::int64_t count) {
   const auto side = static_cast<float>(complement_ ? -scale : scale);
   block_.assign(static_cast<std::size_t>(count * stride_), 0.0F);
   coefficients_.resize(static_cast<std::size_t>(most_block * (rank_ + plan_.rows + 1)));
-  for (std::int64_t r = 0; r < count; ++r) {
-    float* a = coefficients_.data() + r * rank_;
-    std::fill(a, a + rank_, 0.0F);
-    for (std::int64_t e = target_.start[rows[r]]; e < target_.start[rows[r] + 1]; ++e) {
-      const float* from = range_.data() + target_.column[e];
-      for (std::int64_t c = 0; c < rank_; ++c) a[c] += target_.b32[e] * from[c * stride_];
-      if (complement_) block_[r * stride_ + target_.column[e]] = static_cast<float>(scale) * target_.b32[e];
+  float* const a = coefficients_.data();
+  for (std::int64_t c = 0; c < rank_; ++c) {  // vectors are far apart in memory: one after the other
+    const float* from = vector(range_, c);
+    for (std::int64_t r = 0; r < count; ++r) {
+      float sum = 0;
+      for (std::int64_t e = target_.start[rows[r]]; e < target_.start[rows[r] + 1]; ++e)
+        sum += target_.b32[e] * from[target_.column[e]];
+      a[r * rank_ + c] = sum;
     }
-    if (plan_.columns > 0) columns_.solve(a);
-    if (known_ < rank_) completion_.solve(a + known_);
-    for (std::int64_t c = 0; c < rank_; ++c) a[c] *= side;
   }
+  if (plan_.columns > 0) columns_.solve(a, count, rank_);
+  if (known_ < rank_) completion_.solve(a + known_, count, rank_);
+  for (std::int64_t i = 0; i < count * rank_; ++i) a[i] *= side;
+  if (complement_)
+    for (std::int64_t r = 0; r < count; ++r)
+      for (std::int64_t e = target_.start[rows[r]]; e < target_.start[rows[r] + 1]; ++e)
+        block_[r * stride_ + target_.column[e]] = static_cast<float>(scale) * target_.b32[e];
   kernels().jl.mix(coefficients_.data(), rank_, count, range_.data(), stride_, rank_, stride_,
                    block_.data(), stride_);
   for (std::int64_t r = 0; r < count; ++r) {
-    ++looked_;
-    slack_ = std::min(slack_, row_slack(target_, rows[r], block_.data() + r * stride_));
-    if (!(slack_ > 0)) return false;
+    if (!holds(rows[r], block_.data() + r * stride_)) return false;
   }
   return true;
+}
+
+bool JlDraw::holds(std::int64_t row, float* logits) {
+  const float slack = row_slack(target_, row, logits);
+  slack_ = std::min(slack_, slack);
+  if (!(slack > unsure_)) in_doubt_.push_back(row);
+  return slack > 0;
 }
 
 /// Marsaglia and Tsang's method, for shapes of ½ and more.

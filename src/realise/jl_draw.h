@@ -8,11 +8,13 @@
 // by Gaussian columns in the complement. Which row comes next depends only on what is known, hence the law
 // does not change.
 //
-// Everything is f32; decisions within its rounding of the boundary may go either way, so an accepted draw
-// is confirmed in f64 (projection.h). Beyond rounding the law of acceptance is the literal one's.
+// Everything is f32; decisions within its rounding of the boundary may go either way, so rows of an
+// accepted draw that lie near it, or all of them, are confirmed in f64 (projection.h). Beyond rounding the
+// law of acceptance is the literal one's.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/random.h"
@@ -35,10 +37,11 @@ class JlDraw {
   /// and the plan. Allocates nothing after the first.
   bool draw(std::uint64_t seed, Purpose purpose, std::uint64_t draw);
 
-  /// Rows looked at by the last draw.
-  [[nodiscard]] std::int64_t looked() const { return looked_; }
   /// The least slack of its rows, in f32; of all n if it held.
   [[nodiscard]] float slack() const { return slack_; }
+  /// Rows of the last draw, if that held, that did so by too little for f32 to be sure; some may be there
+  /// twice.
+  [[nodiscard]] std::span<const std::int64_t> in_doubt() const { return in_doubt_; }
   /// The projection of the last draw, if that held.
   [[nodiscard]] Projection projection() const;
 
@@ -48,6 +51,7 @@ class JlDraw {
   bool next_row(std::int64_t row);
   bool complete();
   bool check_block(const std::int64_t* rows, std::int64_t count);
+  bool holds(std::int64_t row, float* logits);
   double beta(double a, double b);
   double gamma(double shape);
   [[nodiscard]] float* vector(std::vector<float>& set, std::int64_t i) const {
@@ -70,8 +74,9 @@ class JlDraw {
   std::uint32_t used_ = 0;  // of the stream of gamma variates
   std::int64_t known_ = 0;  // vectors of range_: G, then the f of every row taken
   std::int64_t taken_ = 0;  // vectors of kernel_: the h of every row taken
-  std::int64_t looked_ = 0;
   float slack_ = 0;
+  float unsure_;  // slack below which f64 must decide
+  std::vector<std::int64_t> in_doubt_;
 
   std::vector<float> range_, kernel_, scratch_, coefficients_, gram_, norm_, key_, block_;
   std::vector<std::int64_t> order_;

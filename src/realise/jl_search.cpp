@@ -9,10 +9,6 @@
 namespace tamis {
 namespace {
 
-/// f32 logits are sums of min(m, n − m) products and off by far less than a thousandth of B's entries;
-/// draws with less slack than that are decided in f64.
-float unsure(const JlTarget& target) { return static_cast<float>(1e-3 * (target.eps2 - target.log_eps1)); }
-
 /// Counts what is done and tells, on the calling thread only: while that works, and once at the end,
 /// because it may have found nothing left to do.
 class Teller {
@@ -79,19 +75,31 @@ std::optional<JlSearch::Found> JlSearch::first(std::int64_t m, DrawRange range,
   return found;
 }
 
-std::int64_t JlSearch::count(std::int64_t m, DrawRange range, const ProgressCallback& progress) {
-  std::atomic<std::int64_t> accepted{0};
-  const float near = unsure(target_);
+bool JlSearch::accepted(JlDraw& draw, std::int64_t number) const {
+  if (!draw.draw(seed_, purpose_, static_cast<std::uint64_t>(number))) return false;
+  return draw.in_doubt().empty() || projection_margin(target_, draw.projection(), draw.in_doubt(), 1) > 0;
+}
+
+bool JlSearch::any(std::int64_t m, DrawRange range, const ProgressCallback& progress) {
+  std::atomic<bool> found{false};
   Teller teller(progress, range.count);
   parallel_for(range.count, threads_, [&](std::int64_t item, int number) {
-    JlDraw& draw = worker(number, m);
-    if (draw.draw(seed_, purpose_, static_cast<std::uint64_t>(range.first + item)) &&
-        (draw.slack() > near || projection_margin(target_, draw.projection(), 1) > 0))
-      ++accepted;
+    if (!found && accepted(worker(number, m), range.first + item)) found = true;
     teller.done(number);
   });
   teller.end();
-  return accepted;
+  return found;
+}
+
+std::int64_t JlSearch::count(std::int64_t m, DrawRange range, const ProgressCallback& progress) {
+  std::atomic<std::int64_t> all{0};
+  Teller teller(progress, range.count);
+  parallel_for(range.count, threads_, [&](std::int64_t item, int number) {
+    if (accepted(worker(number, m), range.first + item)) ++all;
+    teller.done(number);
+  });
+  teller.end();
+  return all;
 }
 
 }  // namespace tamis

@@ -33,11 +33,14 @@ class JlSearch {
   /// The first draw of rank m in the range that satisfies every row in f64, and in f32 up to its rounding,
   /// whatever else is found sooner.
   std::optional<Found> first(std::int64_t m, DrawRange range, const ProgressCallback& progress = {});
-  /// How many of the range are accepted. f64 decides where f32 is too near the boundary to do so.
+  /// Is one of the range accepted? Rows that f32 is not sure of are decided by f64.
+  bool any(std::int64_t m, DrawRange range, const ProgressCallback& progress = {});
+  /// How many of the range are accepted, likewise.
   std::int64_t count(std::int64_t m, DrawRange range, const ProgressCallback& progress = {});
 
  private:
   JlDraw& worker(int number, std::int64_t m);
+  bool accepted(JlDraw& draw, std::int64_t number) const;
 
   const JlTarget& target_;
   std::uint64_t seed_;

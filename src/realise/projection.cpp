@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/fail.h"
 #include "core/parallel.h"
@@ -30,25 +31,32 @@ std::int64_t count_of(const Projection& p) { return p.complement ? p.n - p.m : p
 
 }  // namespace
 
-double projection_margin(const JlTarget& target, const Projection& p, int threads) {
+double projection_margin(const JlTarget& target, const Projection& p, std::span<const std::int64_t> rows,
+                         int threads) {
   const std::int64_t count = count_of(p);
   const Cholesky<double> factor = factor_of(p, count, threads);
   const double scale = static_cast<double>(p.n) / static_cast<double>(p.m);
   const Kernels& table = kernels();
   constexpr std::int64_t chunk = 32;
-  const std::int64_t chunks = (p.n + chunk - 1) / chunk;
+  const std::int64_t chunks = (std::ssize(rows) + chunk - 1) / chunk;
   std::vector<double> worst(static_cast<std::size_t>(chunks), std::numeric_limits<double>::infinity());
   parallel_for(chunks, threads, [&](std::int64_t item, int) {
-    std::vector<double> a(static_cast<std::size_t>(count));
+    const auto some =
+        rows.subspan(static_cast<std::size_t>(item * chunk),
+                     static_cast<std::size_t>(std::min(chunk, std::ssize(rows) - item * chunk)));
+    std::vector<double> a(some.size() * static_cast<std::size_t>(count));
     std::vector<double> logits(static_cast<std::size_t>(p.stride));
-    for (std::int64_t row = item * chunk; row < std::min(p.n, (item + 1) * chunk); ++row) {
-      std::fill(a.begin(), a.end(), 0);
-      for (std::int64_t e = target.start[row]; e < target.start[row + 1]; ++e)
-        for (std::int64_t c = 0; c < count; ++c)
-          a[c] += target.b[e] * static_cast<double>(p.vectors[c * p.stride + target.column[e]]);
-      factor.solve(a.data());
-      for (double& x : a) x *= p.complement ? -scale : scale;
-      table.jl.mix_f64(a.data(), p.vectors.data(), p.stride, count, p.stride, logits.data());
+    for (std::int64_t c = 0; c < count; ++c) {  // vectors are far apart in memory: one after the other
+      const float* from = p.vectors.data() + c * p.stride;
+      for (std::int64_t r = 0; r < std::ssize(some); ++r)
+        for (std::int64_t e = target.start[some[r]]; e < target.start[some[r] + 1]; ++e)
+          a[r * count + c] += target.b[e] * static_cast<double>(from[target.column[e]]);
+    }
+    factor.solve(a.data(), std::ssize(some), count);
+    for (double& x : a) x *= p.complement ? -scale : scale;
+    for (std::int64_t r = 0; r < std::ssize(some); ++r) {
+      const std::int64_t row = some[r];
+      table.jl.mix_f64(a.data() + r * count, p.vectors.data(), p.stride, count, p.stride, logits.data());
       if (p.complement)
         for (std::int64_t e = target.start[row]; e < target.start[row + 1]; ++e)
           logits[target.column[e]] += scale * target.b[e];
@@ -56,7 +64,14 @@ double projection_margin(const JlTarget& target, const Projection& p, int thread
           std::min(worst[item], row_margin(target, row, {logits.data(), static_cast<std::size_t>(p.n)}));
     }
   });
-  return *std::min_element(worst.begin(), worst.end());
+  return worst.empty() ? std::numeric_limits<double>::infinity()
+                       : *std::min_element(worst.begin(), worst.end());
+}
+
+double projection_margin(const JlTarget& target, const Projection& p, int threads) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(p.n));
+  std::iota(rows.begin(), rows.end(), 0);
+  return projection_margin(target, p, rows, threads);
 }
 
 std::vector<double> range_basis(const Projection& p, int threads) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "realise/jl_target.h"
@@ -17,7 +18,11 @@ struct Projection {
   std::vector<float> vectors;  ///< independent, taken as exact
 };
 
-/// The least slack of (23), (24) over all rows of (n/m)·B·P, in f64. n²·min(m, n − m) multiply-adds.
+/// The least slack of (23), (24) over these rows of (n/m)·B·P, in f64. With v = min(m, n − m) vectors,
+/// n·v²/2 multiply-adds, and n·v for every row.
+double projection_margin(const JlTarget& target, const Projection& projection,
+                         std::span<const std::int64_t> rows, int threads);
+/// Over all rows.
 double projection_margin(const JlTarget& target, const Projection& projection, int threads);
 
 /// An orthonormal basis of the range, n × m by rows. About 2·n²·m multiply-adds.

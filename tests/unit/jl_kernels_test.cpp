@@ -139,5 +139,28 @@ TEST(JlKernels, ProductsAreThoseOfPlainLoopsForEveryShape) {
   });
 }
 
+/// Sums of hundreds of vectors are made in tiles, which must not show: as if one vector came after another.
+TEST(JlKernels, SumsOfManyVectorsHaveTheBitsOfSumsOneByOne) {
+  constexpr std::int64_t stride = 704;
+  constexpr std::int64_t count = 150;
+  constexpr std::int64_t rows = 7;
+  std::vector<float> x(count * stride);
+  std::vector<float> a(rows * count);
+  const Stream stream(1, Purpose::test, 4);
+  std::uint32_t next = 0;
+  for (std::vector<float>* each : {&x, &a})
+    for (float& value : *each) value = static_cast<float>(stream.normal(next += 2));
+  testing::for_each_target([&](const char* target) {
+    const JlKernels& jl = kernels().jl;
+    std::vector<float> at_once(rows * stride, 0.5F);
+    std::vector<float> one_by_one = at_once;
+    jl.mix(a.data(), count, rows, x.data(), stride, count, stride, at_once.data(), stride);
+    for (std::int64_t i = 0; i < count; ++i)
+      jl.mix(a.data() + i, count, rows, x.data() + i * stride, stride, 1, stride, one_by_one.data(),
+             stride);
+    EXPECT_EQ(at_once, one_by_one) << target;
+  });
+}
+
 }  // namespace
 }  // namespace tamis

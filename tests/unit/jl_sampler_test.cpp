@@ -198,6 +198,40 @@ TEST(JlSampler, PlansStayWithinWhatADrawCanDo) {
   }
 }
 
+/// Where draws are accepted now and then: those in doubt are few rows, and these decide as all rows do.
+TEST(JlSampler, RowsInDoubtDecideForAll) {
+  struct Setting {
+    std::int64_t k;
+    std::int64_t m;
+  };
+  for (const auto& [k, m] : {Setting{1, 44}, {2, 76}}) {  // vectors of the range, then of the kernel
+    const JlTarget target = jl_target(permutations_pattern(96, k, 1, 3), {.eps1 = 0.5, .eps2 = 1});
+    int held = 0;
+    int with_doubt = 0;
+    JlDraw draw(target);
+    draw.prepare(m, jl_plan(target, m));
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      if (!draw.draw(1, Purpose::test, i)) continue;
+      ++held;
+      const Projection projection = draw.projection();
+      ASSERT_EQ(projection.complement, m > 48);
+      const double all = projection_margin(target, projection, 1);
+      const double some = projection_margin(target, projection, draw.in_doubt(), 1);
+      EXPECT_EQ(draw.in_doubt().empty(), std::isinf(some));
+      EXPECT_EQ(some > 0, all > 0);
+      EXPECT_GE(some, all);
+      EXPECT_NEAR(draw.slack(), all, 1e-3);
+      if (!draw.in_doubt().empty()) {
+        ++with_doubt;
+        EXPECT_EQ(some, all);  // the worst row is among them
+        EXPECT_LT(draw.in_doubt().size(), 20U);
+      }
+    }
+    EXPECT_GT(held, 20);
+    EXPECT_GT(with_doubt, 0);
+  }
+}
+
 TEST(JlSampler, AllDimensionsGiveBItself) {
   for (const std::int64_t n : {1, 2, 5, 70}) {
     const JlTarget target = jl_target(permutations_pattern(n, 1, 1, 3), {.eps1 = 0.5, .eps2 = 1});
