@@ -49,15 +49,19 @@ def run(options, name):
     if name in WITH_TRACE:
         words += ["--trace", str(options.trace)]
     program = [str(options.program)]
+    asked = ["--report"] if options.report else []
     if options.ranks > 1:
         program = ["mpirun", "-n", str(options.ranks), *program]
     done = subprocess.run(
-        [*program, *words, "--vega", str(chart), "--json"], stdout=subprocess.PIPE, text=True
+        [*program, *words, *asked, "--vega", str(chart), "--json"], stdout=subprocess.PIPE, text=True
     )
     if done.returncode not in (0, 3) or not done.stdout:
         sys.exit(f"bench/sweeps.py: tamis sweep {name} ended with status {done.returncode}")
+    report = json.loads(done.stdout)
+    if report["done"] < report["points"]:
+        words += asked
     shown = [Path(word).name if "/" in word else word for word in words]
-    return json.loads(done.stdout), chart, "tamis " + shlex.join(shown)
+    return report, chart, "tamis " + shlex.join(shown)
 
 
 def page(report, command, name, load):
@@ -104,6 +108,7 @@ def main():
     parser.add_argument(
         "--set", action="append", default=[], metavar="SWEEP:AXIS=V,…", help="values of an axis"
     )
+    parser.add_argument("--report", action="store_true", help="compute nothing, tell what is done")
     parser.add_argument("--ranks", type=int, default=1, help="run under mpirun with so many")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "results", help="where the pages go")
     options = parser.parse_args()
@@ -117,6 +122,10 @@ def main():
         print(f"{name} …", file=sys.stderr, flush=True)
         load = os.getloadavg()[0]
         report, chart, command = run(options, name)
+        if report["done"] == 0:  # the page of an earlier store stays
+            chart.unlink()
+            print(f"nothing of {name} is done", file=sys.stderr)
+            continue
         chart.with_name(f"{name}.svg").write_text(vl_convert.vegalite_to_svg(chart.read_text()))
         chart.unlink()
         text = page(report, command, name, load)

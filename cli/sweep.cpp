@@ -22,22 +22,20 @@ namespace {
 
 constexpr const char* introduction =
     "Run the papers' experiments, resumable\n\n"
-    "A sweep is a grid of points. Each is a function of its parameters and the seed alone, computed on one "
-    "thread, several at once, longest first; what is done is kept in the store, an SQLite file, and not "
-    "computed again. However a run ends, kill -9 included, the same command goes on from there and ends "
-    "with "
-    "the same table, bit for bit. A point that fails is recorded with its sentence, the others go on, and "
-    "the "
-    "next run tries it again (exit status 3). One process writes a store; tamis sweep status --store FILE "
-    "says at any time how far its sweeps are.\n\n"
+    "A sweep is a grid of points. Each is a function of its parameters and the seed alone, computed on "
+    "one thread, several at once, longest first; what is done is kept in the store, an SQLite file, "
+    "and not computed again. However a run ends, kill -9 included, the same command goes on from there "
+    "and ends with the same table, bit for bit. A point that fails is recorded with its sentence, the "
+    "others go on, and the next run tries it again (exit status 3). One process writes a store; tamis "
+    "sweep status --store FILE says at any time how far its sweeps are, and NAME --store FILE --report "
+    "what the points say that are done.\n\n"
     "Under mpirun all ranks compute and rank 0 writes; --threads is for each rank, by default 1.\n\n"
-    "--json prints {sweep, store, points, done, failed, computed, seconds, threads, ranks, made_by, table, "
-    "fits, "
-    "sentences, results: [{parameters, seconds, result or error}]}; with --dry-run {sweep, points, done, "
-    "failed, missing, calibrated, factor, core_seconds, seconds, list: [{parameters, state, guess}]}; of "
-    "status {store, points, done, failed, sweeps: [{sweep, points, done, failed, missing, other_grids, "
-    "core_seconds, core_seconds_left}]}. docs/sweeps.md says what each sweep asks and what the store "
-    "holds.\n\n"
+    "--json prints {sweep, store, points, done, failed, computed, seconds, threads, ranks, made_by, "
+    "table, fits, sentences, results: [{parameters, seconds, result or error}]}, with --report without "
+    "computed, seconds, threads and ranks; with --dry-run {sweep, points, done, failed, missing, "
+    "calibrated, factor, core_seconds, seconds, list: [{parameters, state, guess}]}; of status {store, "
+    "points, done, failed, sweeps: [{sweep, points, done, failed, missing, other_grids, core_seconds, "
+    "core_seconds_left}]}. docs/sweeps.md says what each sweep asks and what the store holds.\n\n"
     "The sweeps, with their axes and the values that hold unless --set gives others:\n\n";
 
 std::string axis_text(const SweepAxis& axis) {
@@ -64,6 +62,7 @@ struct Options {
   std::optional<std::string> trace;
   std::uint64_t seed = 0;
   bool dry_run = false;
+  bool report = false;
   std::optional<std::string> vega;
 };
 
@@ -93,7 +92,7 @@ const std::string& store_of(const Options& options) {
 }
 
 int run_status(const Options& options, const Globals& globals) {
-  if (!options.set.empty() || options.trace || options.dry_run || options.vega)
+  if (!options.set.empty() || options.trace || options.dry_run || options.report || options.vega)
     throw Error(Code::usage, "status takes --store and --json alone; leave the other options out");
   const auto sweeps = SweepStore(store_of(options), StoreUse::read).status();
   fmt::print("{}",
@@ -104,6 +103,9 @@ int run_status(const Options& options, const Globals& globals) {
 int run_plan(const Options& options, const Place& place, bool json) {
   if (options.vega)
     throw Error(Code::usage, "--vega draws results, of which --dry-run makes none; leave one of them out");
+  if (options.report)
+    throw Error(Code::usage,
+                "--dry-run says what is to be computed, --report what was; leave one of them out");
   const Sweep sweep(request_of(options));
   SweepPlan plan{sweep, {}, place, takes_trace(options.name) && !options.trace};
   plan.points.resize(sweep.points().size());
@@ -113,24 +115,37 @@ int run_plan(const Options& options, const Place& place, bool json) {
   return 0;
 }
 
+/// Draws and prints what is known of a sweep.
+int tell(SweepDone& done, const Options& options, bool json) {
+  done.without_trace = takes_trace(options.name) && !options.trace;
+  std::vector<std::optional<std::string>> results;
+  for (const auto& point : done.points) results.push_back(point ? point->result : std::nullopt);
+  done.report = done.sweep.report(results);
+  if (options.vega) write_text(*options.vega, done.report.vega);
+  fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
+  if (const std::string failed = failures_text(done); !failed.empty()) throw Error(Code::io, failed);
+  return 0;
+}
+
+int run_report(const Options& options, const Place& place, bool json) {
+  const Sweep sweep(request_of(options));
+  if (options.vega) check_out("--vega", *options.vega, store_of(options));
+  SweepDone done{sweep, store_of(options), {}, {}, {}, place};
+  done.points = SweepStore(done.store, StoreUse::read).look_up(sweep.name(), sweep.points());
+  return tell(done, options, json);
+}
+
 int run_points(const Options& options, const Place& place, Ranks* ranks, bool json) {
   const Sweep sweep(request_of(options));
   if (options.vega) check_out("--vega", *options.vega, store_of(options));
   SweepDone done{sweep, store_of(options), {}, {}, {}, place};
-  done.without_trace = takes_trace(options.name) && !options.trace;
   {
     SweepStore store(done.store, StoreUse::write);
     Shown shown(sweep.name());
     done.run = run_sweep(sweep, store, {.threads = place.threads, .ranks = ranks}, shown.callback());
     done.points = store.look_up(sweep.name(), sweep.points());
   }
-  std::vector<std::optional<std::string>> results;
-  for (const auto& point : done.points) results.push_back(point ? point->result : std::nullopt);
-  done.report = sweep.report(results);
-  if (options.vega) write_text(*options.vega, done.report.vega);
-  fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
-  if (const std::string failed = failures_text(done); !failed.empty()) throw Error(Code::io, failed);
-  return 0;
+  return tell(done, options, json);
 }
 
 /// MPI starts only when all ranks start it: one that cannot must fail, so that mpirun ends those that wait.
@@ -151,11 +166,12 @@ int follow(const Options& options, const Place& place, int rank) {
 int run_command(const Options& options, const Globals& globals) {
   const Launch launched = launch();
   const Place place{globals.threads > 0 || !launched.by_mpirun ? threads_of(globals) : 1, launched.size};
-  const bool alone = options.name == "status" || options.dry_run;
+  const bool alone = options.name == "status" || options.dry_run || options.report;
   if (!alone) watch_interrupts();
   if (launched.rank > 0) return alone ? 0 : follow(options, place, launched.rank);
   if (options.name == "status") return run_status(options, globals);
   if (options.dry_run) return run_plan(options, place, globals.json);
+  if (options.report) return run_report(options, place, globals.json);
   if (launched.size == 1) return run_points(options, place, nullptr, globals.json);
   std::unique_ptr<Ranks> ranks = start_ranks();
   Ranks* all = ranks.get();
@@ -181,6 +197,8 @@ Run declare_sweep(CLI::App& app, const Globals& globals) {
       ->type_name("TRACE");
   a_seed(app.add_option("--seed", options->seed, "of all that is random (default: 0)")->type_name("N"));
   app.add_flag("--dry-run", options->dry_run, "list the points and a guess at the time; write nothing");
+  app.add_flag("--report", options->report,
+               "tell what the points say that are done; compute nothing and leave the store as it is");
   app.add_option("--vega", options->vega, "write a Vega-Lite chart of the results")->type_name("FILE");
   return [options, &globals] { return run_command(*options, globals); };
 }

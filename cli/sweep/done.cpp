@@ -49,8 +49,8 @@ std::string failures_text(const SweepDone& done) {
     sentences += fmt::format("{}{} ({})", sentences.empty() ? "" : "; ", printable(sentence), count);
   }
   if (failed == 0) return {};
-  return fmt::format("{} of {} points failed: {}; the same command tries them again", failed,
-                     done.points.size(), sentences);
+  return fmt::format("{} of {} points failed: {}; {} tries them again", failed, done.points.size(),
+                     sentences, done.run ? "the same command" : "a run");
 }
 
 std::string sweep_table(const SweepDone& done) {
@@ -58,9 +58,11 @@ std::string sweep_table(const SweepDone& done) {
   if (!done.report.fits.empty()) text += table_text(done.report.fits) + '\n';
   for (const std::string& sentence : done.report.sentences) text += sentence + '\n';
   if (!done.report.sentences.empty()) text += '\n';
-  text += fmt::format("{}: {} of {} points done, {} of them now in {:.3f} s on {} ({})\n",
-                      done.sweep.name(), count_done(done), done.points.size(), done.run.computed,
-                      done.run.seconds, place_text(done.place), target());
+  text += fmt::format("{}: {} of {} points done", done.sweep.name(), count_done(done), done.points.size());
+  if (done.run)
+    text += fmt::format(", {} of them now in {:.3f} s on {} ({})", done.run->computed, done.run->seconds,
+                        place_text(done.place), target());
+  text += '\n';
   if (const auto by = makers(done); by.size() > 1)
     text += fmt::format("Results are of several versions or targets: {}.\n", fmt::join(by, ", "));
   if (done.without_trace) text += "No --trace: synthetic points alone.\n";
@@ -82,20 +84,22 @@ std::string sweep_json(const SweepDone& done) {
   }
   int failed = 0;
   for (const auto& [sentence, count] : failures(done)) failed += count;
-  return json_text({{"sweep", done.sweep.name()},
-                    {"store", done.store},
-                    {"points", done.points.size()},
-                    {"done", count_done(done)},
-                    {"failed", failed},
-                    {"computed", done.run.computed},
-                    {"seconds", done.run.seconds},
-                    {"threads", done.place.threads},
-                    {"ranks", done.place.ranks},
-                    {"made_by", makers(done)},
-                    {"table", done.report.table},
-                    {"fits", done.report.fits},
-                    {"sentences", done.report.sentences},
-                    {"results", std::move(results)}});
+  ordered_json all{{"sweep", done.sweep.name()},
+                   {"store", done.store},
+                   {"points", done.points.size()},
+                   {"done", count_done(done)},
+                   {"failed", failed}};
+  if (done.run)
+    all.update({{"computed", done.run->computed},
+                {"seconds", done.run->seconds},
+                {"threads", done.place.threads},
+                {"ranks", done.place.ranks}});
+  all.update({{"made_by", makers(done)},
+              {"table", done.report.table},
+              {"fits", done.report.fits},
+              {"sentences", done.report.sentences},
+              {"results", std::move(results)}});
+  return json_text(all);
 }
 
 }  // namespace tamis::cli

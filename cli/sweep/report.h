@@ -21,13 +21,13 @@ struct Place {
 /// "2 threads", "4 ranks of 1 thread".
 std::string place_text(const Place& place);
 
-/// A sweep that was run.
+/// What is known of a sweep, after a run or without one.
 struct SweepDone {
   const Sweep& sweep;
   std::string store;
   std::vector<std::optional<StoredPoint>> points;  ///< as the sweep's
   SweepReport report;
-  RunOutcome run;
+  std::optional<RunOutcome> run;
   Place place;
   bool without_trace = false;  ///< it could have had one
 };

@@ -83,6 +83,23 @@ def test_a_dry_run_lists_points_and_writes_nothing(done, tmp_path):
     assert "Times are guesses" in tamis("sweep", "fig3", *GRID, "--dry-run").stdout
 
 
+def test_a_report_tells_what_is_done_and_computes_nothing(done, tmp_path):
+    store, said = done
+    bytes_before = store.read_bytes()
+    told = sweep(store, "--report")
+    for part in ("table", "fits", "sentences", "results", "points", "done", "made_by"):
+        assert told[part] == said[part]
+    assert "computed" not in told and "threads" not in told
+    more = ["sweep", "fig3", *GRID[2:], "--set", "n=32,64,128,256", "--store", store, "--report"]
+    part = json.loads(tamis(*more, "--json").stdout)
+    assert (part["points"], part["done"]) == (POINTS + 8, POINTS) and part["results"] == said["results"]
+    assert f"{POINTS} of {POINTS + 8} points done\n" in tamis(*more, "--vega", tmp_path / "v").stdout
+    assert json.loads((tmp_path / "v").read_text())
+    assert store.read_bytes() == bytes_before
+    assert "no such file" in sentence_of(tamis(*command(tmp_path / "none", "--report"), status=2))
+    assert [path.name for path in tmp_path.iterdir()] == ["v"]
+
+
 def test_status_counts_by_sweep(done):
     said = status(done[0])
     assert (said["points"], said["done"], said["failed"]) == (POINTS, POINTS, 0)
@@ -116,6 +133,7 @@ def test_a_store_in_use_is_read_but_not_written(tmp_path):
         assert f"is being written by process {run.pid};" in refused and str(store) in refused
         assert status(store)["sweeps"][0]["sweep"] == "fig3"
         assert sweep(store, "--dry-run")["points"] == POINTS
+        assert sweep(store, "--report")["done"] == 0
     finally:
         run.kill()
         run.communicate(timeout=60)
@@ -131,6 +149,8 @@ def test_a_store_in_use_is_read_but_not_written(tmp_path):
         (["fig3"], "--store is missing"),
         (["status"], "--store is missing"),
         (["status", "--store", "s", "--dry-run"], "status takes --store and --json alone"),
+        (["fig3", "--dry-run", "--report"], "--dry-run says what is to be computed, --report what was"),
+        (["fig3", "--report"], "--store is missing"),
         (["fig3", "--dry-run", "--vega", "v"], "--vega draws results, of which --dry-run makes none"),
         (["fig3", "--set", "width=3"], "fig3 has no axis 'width'; it has n, "),
         (["fig3", "--set", "n"], "--set: 'n' has no '='"),
