@@ -92,18 +92,18 @@ constexpr double little = 0.25;
 
 std::vector<std::string> sentences_of(const std::vector<Found>& found, double step) {
   double least_Q = 0, most_Q = 0;
-  double most_change = 0;  // by the whole range of Q
+  double most_fall = 0;  // over the whole range of Q
   double most_apart = 0;
   double least_growth = 0, most_growth = 0;  // of d_min from the least to the largest n, by Q
   bool any = false, compared = false, grown = false;
   for (const auto& [setup, cells] : found) {
-    std::map<double, std::pair<double, double>> ends;  // by Q: d_min at the least and the largest n
+    std::map<double, std::vector<double>> growing;  // by Q: d_min at every n that has searches
     for (const auto& [n, by_Q] : cells) {
       std::vector<std::pair<double, double>> seen;
       for (const auto& [Q, cell] : by_Q) {
         if (!cell.has_mean()) continue;
         seen.emplace_back(Q, mean_of(cell.searched));
-        ends.try_emplace(Q, seen.back().second, 0).first->second.second = seen.back().second;
+        growing[Q].push_back(seen.back().second);
         if (cell.curve) {
           compared = true;
           most_apart =
@@ -114,11 +114,11 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
       any = true;
       least_Q = seen.front().first;
       most_Q = seen.back().first;
-      most_change = std::max(most_change, seen.front().second / seen.back().second - 1);
+      most_fall = std::max(most_fall, 1 - seen.back().second / seen.front().second);
     }
-    if (cells.size() < 2) continue;
-    for (const auto& [Q, pair] : ends) {
-      const double growth = pair.second / pair.first;
+    for (const auto& [Q, means] : growing) {
+      if (means.size() < 2) continue;
+      const double growth = means.back() / means.front();
       least_growth = grown ? std::min(least_growth, growth) : growth;
       most_growth = grown ? std::max(most_growth, growth) : growth;
       grown = true;
@@ -129,8 +129,8 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
               "The paper's claim that Q matters little {} (little: by {:g} % at most): from Q = {:g} to "
               "{:g}, {:.0f} "
               "times the draws, d_min falls by at most {:.1f} % at one n{}.",
-              most_change <= little ? "held here" : "did not hold here", 100 * little, least_Q, most_Q,
-              most_Q / least_Q, 100 * most_change / (1 + most_change),
+              most_fall <= little ? "held here" : "did not hold here", 100 * little, least_Q, most_Q,
+              most_Q / least_Q, 100 * most_fall,
               grown ? fmt::format(", where n from the least to the largest raises it by {:.0f} to {:.0f} %",
                                   100 * (least_growth - 1), 100 * (most_growth - 1))
                     : ""),

@@ -224,6 +224,22 @@ TEST(SweepFigures, Figure4SaysWhenQMatters) {
   EXPECT_TRUE(says(with(60).sentences[0], "did not hold")) << with(60).sentences[0];
 }
 
+TEST(SweepFigures, Figure4SaysNothingOfGrowthFromOneLength) {
+  const Sweep sweep({"fig4",
+                     {{"n", {32, 64}}, {"k", {1}}, {"matrices", {1}}, {"curve_from", {64}}, {"step", {2}}},
+                     {},
+                     3});
+  auto results = computed(sweep);
+  EXPECT_TRUE(says(sweep.report(results).sentences[0], "raises it by"));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Json p = Json::parse(sweep.points()[i].parameters);
+    if (p.at("n") == 64 && p.at("method") == "searches") results[i].reset();
+  }
+  const SweepReport report = sweep.report(results);
+  EXPECT_FALSE(says(report.sentences[0], "raises it by")) << report.sentences[0];
+  EXPECT_GT(report.table.size(), 7U);  // the curve is there
+}
+
 TEST(SweepFigures, TheFrontierRunsEndToEnd) {
   const Sweep sweep({"frontier",
                      {{"n", {24, 32, 48}},
