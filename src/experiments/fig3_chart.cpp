@@ -1,6 +1,7 @@
 // Figure 3 as a chart: searches, curves with their errors, laws, and the slopes of the bounds.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "experiments/chart.h"
 #include "experiments/fig3.h"
@@ -11,6 +12,17 @@ namespace {
 /// A line of the chart.
 void add_line(Json& data, const std::string& setup, const char* kind, double n, double d) {
   data.push_back({{"setup", setup}, {"kind", kind}, {"n", n}, {"d", d}});
+}
+
+/// Lengths far enough apart to be written under a panel.
+Json ticks(const std::vector<Fig3Setup>& setups) {
+  std::set<std::int64_t> lengths;
+  for (const Fig3Setup& setup : setups)
+    for (const auto& [n, cell] : setup.cells) lengths.insert(n);
+  Json shown = Json::array();
+  for (const std::int64_t n : lengths)
+    if (shown.empty() || 2 * n >= 3 * shown.back().get<std::int64_t>()) shown.push_back(n);
+  return shown;
 }
 
 }  // namespace
@@ -55,13 +67,14 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
       add_line(data, name, "confined log", n, confined.at(n));
       // The slope alone, as in the paper: from where the fit begins, as far as the panel goes.
       for (const auto& [kind, bound] :
-           {std::pair("slope of bound (6)", &paper_bound), std::pair("slope of sharper", &sharper_bound)}) {
+           {std::pair("slope of (6)", &paper_bound), std::pair("slope of sharper", &sharper_bound)}) {
         const double d = log.at(first) + bound_slope(setup.setup, bound) * std::log(n / first);
         if (d <= 1.05 * most) add_line(data, name, kind, n, d);
       }
     }
   }
-  const Json x = channel("n", "rows n", "log");
+  Json x = channel("n", "rows n", "log");
+  x["axis"]["values"] = ticks(setups);
   const Json y = channel("d", "d_min");
   const auto only = [](const char* test) { return Json::array({{{"filter", test}}}); };
   const Json colour{
@@ -70,7 +83,7 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
       {"title", nullptr},
       {"scale",
        {{"domain",
-         {"search", "from p(d)", "a + b log n", "confined log", "slope of bound (6)", "slope of sharper"}},
+         {"search", "from p(d)", "a + b log n", "confined log", "slope of (6)", "slope of sharper"}},
         {"range", {"#c8762b", "#3b82b5", "#888888", "#2f8079", "#7a5195", "#bc5090"}}}}};
   const Json points{{"transform", only("datum.kind == 'search' || datum.kind == 'from p(d)'")},
                     {"mark", {{"type", "point"}, {"filled", true}, {"size", 26}, {"tooltip", true}}},
