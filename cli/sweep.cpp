@@ -115,37 +115,27 @@ int run_plan(const Options& options, const Place& place, bool json) {
   return 0;
 }
 
-/// Draws and prints what is known of a sweep.
-int tell(SweepDone& done, const Options& options, bool json) {
-  done.without_trace = takes_trace(options.name) && !options.trace;
-  std::vector<std::optional<std::string>> results;
-  for (const auto& point : done.points) results.push_back(point ? point->result : std::nullopt);
-  done.report = done.sweep.report(results);
-  if (options.vega) write_text(*options.vega, done.report.vega);
-  fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
-  if (const std::string failed = failures_text(done); !failed.empty()) throw Error(Code::io, failed);
-  return 0;
-}
-
-int run_report(const Options& options, const Place& place, bool json) {
-  const Sweep sweep(request_of(options));
-  if (options.vega) check_out("--vega", *options.vega, store_of(options));
-  SweepDone done{sweep, store_of(options), {}, {}, {}, place};
-  done.points = SweepStore(done.store, StoreUse::read).look_up(sweep.name(), sweep.points());
-  return tell(done, options, json);
-}
-
+/// Computes what is missing, unless only a report is asked for; then draws and prints what is known.
 int run_points(const Options& options, const Place& place, Ranks* ranks, bool json) {
   const Sweep sweep(request_of(options));
   if (options.vega) check_out("--vega", *options.vega, store_of(options));
   SweepDone done{sweep, store_of(options), {}, {}, {}, place};
+  done.without_trace = takes_trace(options.name) && !options.trace;
   {
-    SweepStore store(done.store, StoreUse::write);
-    Shown shown(sweep.name());
-    done.run = run_sweep(sweep, store, {.threads = place.threads, .ranks = ranks}, shown.callback());
+    SweepStore store(done.store, options.report ? StoreUse::read : StoreUse::write);
+    if (!options.report) {
+      Shown shown(sweep.name());
+      done.run = run_sweep(sweep, store, {.threads = place.threads, .ranks = ranks}, shown.callback());
+    }
     done.points = store.look_up(sweep.name(), sweep.points());
   }
-  return tell(done, options, json);
+  std::vector<std::optional<std::string>> results;
+  for (const auto& point : done.points) results.push_back(point ? point->result : std::nullopt);
+  done.report = sweep.report(results);
+  if (options.vega) write_text(*options.vega, done.report.vega);
+  fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
+  if (const std::string failed = failures_text(done); !failed.empty()) throw Error(Code::io, failed);
+  return 0;
 }
 
 /// MPI starts only when all ranks start it: one that cannot must fail, so that mpirun ends those that wait.
@@ -171,8 +161,7 @@ int run_command(const Options& options, const Globals& globals) {
   if (launched.rank > 0) return alone ? 0 : follow(options, place, launched.rank);
   if (options.name == "status") return run_status(options, globals);
   if (options.dry_run) return run_plan(options, place, globals.json);
-  if (options.report) return run_report(options, place, globals.json);
-  if (launched.size == 1) return run_points(options, place, nullptr, globals.json);
+  if (launched.size == 1 || options.report) return run_points(options, place, nullptr, globals.json);
   std::unique_ptr<Ranks> ranks = start_ranks();
   Ranks* all = ranks.get();
   return lead_ranks(std::move(ranks), [&] { return run_points(options, place, all, globals.json); });
