@@ -27,6 +27,9 @@ struct SieveOptions {
   /// A budget of mass is met as soon as possible: densely where a forecast says that this is sooner, and
   /// with thresholds that are quick to find. With `fewest_bytes`, by reading as little as possible.
   bool fewest_bytes = false;
+  /// Whether a budget of mass is met densely where that is forecast to be sooner or to read less. Off, it
+  /// is met sparsely wherever that is possible at all.
+  bool forecast = true;
   /// For checks: if it has rows, row r receives the weight used for each key that row r sees, all
   /// divided by one number of the row's own. At least shape.rows() × the most keys seen.
   View<float> weights;
@@ -42,7 +45,8 @@ struct SieveOptions {
 /// With more than `sieve_rows` rows per KV head every query is computed by `dense`, which then reads less
 /// per query than a scan would.
 ///
-/// Reads (d/2 + d/32 + 1) bytes of the index for every key seen, then what the budget asks for. Allocates
+/// Reads (d/2 + d/32 + 1) bytes of the index for every key seen, and d/2 more for a budget of mass without
+/// `fewest_bytes`, then what the budget asks for. Allocates
 /// nothing once the workspace has seen a call as large. Safe to call concurrently on one Index, each call
 /// with its own Workspace. Same bits for any number of threads, and whatever the workspace did before.
 /// Throws `usage` for arguments that do not fit together, `input` as `dense` does.

@@ -162,6 +162,9 @@ inline void store_codes(std::uint8_t* p, const I x[4]) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
 }
 inline void store_chunk(std::uint8_t* p, const I x[4]) { store_chunk(p, to_codes(x)); }
+inline void store_planes(const I x[4], std::uint8_t* low, std::uint8_t* high) {
+  store_planes(to_codes(x), low, high);
+}
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
@@ -176,11 +179,43 @@ inline void reduce4_integers(const I x[4], std::int32_t* out) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
                    _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
-inline I widen_bytes(const std::uint8_t* p) {
-  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+/// 4 bytes of each of eight keys.
+inline I load_group(const std::uint8_t* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
-inline I low_nibbles(I x) { return _mm256_and_si256(x, _mm256_set1_epi16(15)); }
-inline I high_nibbles(I x) { return _mm256_srli_epi16(x, 4); }
+inline void store_group(std::uint8_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+/// Four groups of eight keys that lie in 16 bytes of each: keys come to lie along lanes.
+inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
+  I x[4];  // keys i and i + 4
+  for (int i = 0; i < 4; ++i)
+    x[i] = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + at))),
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i + 4] + at)), 1);
+  const I a = _mm256_unpacklo_epi32(x[0], x[1]);
+  const I b = _mm256_unpackhi_epi32(x[0], x[1]);
+  const I c = _mm256_unpacklo_epi32(x[2], x[3]);
+  const I d = _mm256_unpackhi_epi32(x[2], x[3]);
+  out[0] = _mm256_unpacklo_epi64(a, c);
+  out[1] = _mm256_unpackhi_epi64(a, c);
+  out[2] = _mm256_unpacklo_epi64(b, d);
+  out[3] = _mm256_unpackhi_epi64(b, d);
+}
+inline I nibbles(I x, int part) {
+  return _mm256_and_si256(_mm256_srli_epi16(x, 4 * part), _mm256_set1_epi16(15));
+}
+/// The 8-bit codes of the channels in low, and in high nibbles, of two planes.
+inline I merge_low(I high, I low) {
+  const I nibble = _mm256_set1_epi8(15);
+  return _mm256_or_si256(_mm256_and_si256(low, nibble),
+                         _mm256_andnot_si256(nibble, _mm256_slli_epi16(high, 4)));
+}
+inline I merge_high(I high, I low) {
+  const I nibble = _mm256_set1_epi8(15);
+  return _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(low, 4), nibble),
+                         _mm256_andnot_si256(nibble, high));
+}
+inline I even_bytes(I x) { return _mm256_and_si256(x, _mm256_set1_epi16(255)); }
+inline I odd_bytes(I x) { return _mm256_srli_epi16(x, 8); }
 inline I broadcast_pair(const std::int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -220,8 +255,9 @@ struct Chunk {
   I second;
 };
 inline Chunk unpack_chunk(const std::uint8_t* p) {
-  const I bytes = widen_bytes(p);
-  return {low_nibbles(bytes), high_nibbles(bytes)};
+  const I bytes =
+      _mm256_cvtepu8_epi16(exchange_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  return {_mm256_and_si256(bytes, _mm256_set1_epi16(15)), _mm256_srli_epi16(bytes, 4)};
 }
 inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
   const auto* at = reinterpret_cast<const __m256i*>(q);

@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/pack_x86.h"
 #include "kernels/transpose_x86.h"
+#include "kernels/turn_avx512.h"
 
 namespace tamis {
 namespace {
@@ -86,10 +87,7 @@ inline void store_bf16(std::uint16_t* p, V x) {
 }
 
 /// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
-inline V times_power_of_two(V x, V n) {
-  return _mm512_castsi512_ps(
-      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_slli_epi32(_mm512_cvtps_epi32(n), 23)));
-}
+inline V times_power_of_two(V x, V n) { return _mm512_scalef_ps(x, n); }
 inline V min(V a, V b) { return _mm512_min_ps(a, b); }
 inline V floor_down(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline std::uint32_t less_mask(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -153,6 +151,9 @@ inline void store_codes(std::uint8_t* p, const I x[2]) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
 }
 inline void store_chunk(std::uint8_t* p, const I x[2]) { store_chunk(p, to_codes(x)); }
+inline void store_planes(const I x[2], std::uint8_t* low, std::uint8_t* high) {
+  store_planes(to_codes(x), low, high);
+}
 inline V bytes_to_floats(const std::uint8_t* p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
@@ -167,11 +168,24 @@ inline void reduce4_integers(const I x[4], std::int32_t* out) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
                    _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
-inline I widen_bytes(const std::uint8_t* p) {
-  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+/// 4 bytes of each of sixteen keys.
+inline I load_group(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
+inline void store_group(std::uint8_t* p, I x) { _mm512_storeu_si512(p, x); }
+inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
+  turn_sixteen(row, at, out);
 }
-inline I low_nibbles(I x) { return _mm512_and_si512(x, _mm512_set1_epi16(15)); }
-inline I high_nibbles(I x) { return _mm512_srli_epi16(x, 4); }
+inline I nibbles(I x, int part) {
+  return _mm512_and_si512(_mm512_srli_epi16(x, static_cast<unsigned>(4 * part)), _mm512_set1_epi16(15));
+}
+/// The 8-bit codes of the channels in low, and in high nibbles, of two planes.
+inline I merge_low(I high, I low) {
+  return select_bits(_mm512_set1_epi8(15), low, _mm512_slli_epi16(high, 4));
+}
+inline I merge_high(I high, I low) {
+  return select_bits(_mm512_set1_epi8(15), _mm512_srli_epi16(low, 4), high);
+}
+inline I even_bytes(I x) { return _mm512_and_si512(x, _mm512_set1_epi16(255)); }
+inline I odd_bytes(I x) { return _mm512_srli_epi16(x, 8); }
 inline I broadcast_pair(const std::int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -213,7 +227,8 @@ struct Chunk {
   I codes;
 };
 inline Chunk unpack_chunk(const std::uint8_t* p) {
-  const __m256i bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  const __m256i bytes =
+      _mm256_cvtepu8_epi16(exchange_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   return {_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_and_si256(bytes, _mm256_set1_epi16(15))),
                              _mm256_srli_epi16(bytes, 4), 1)};
 }

@@ -10,6 +10,7 @@
 
 #include "core/fail.h"
 #include "kernels/kernels.h"
+#include "kernels/vnni.h"
 
 namespace tamis {
 namespace {
@@ -28,14 +29,19 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 #endif
 
 const auto& all_targets() {
+#ifdef TAMIS_X86
+  static const Kernels vnni = with_vnni(avx512_kernels);
+#endif
   static const std::array all{
       KernelTarget{&scalar_kernels, true},
 #ifdef TAMIS_X86
       KernelTarget{&avx2_kernels, has_avx2()},
       KernelTarget{&avx512_kernels, has_avx512()},
+      KernelTarget{&vnni, has_vnni()},
 #endif
   };
   return all;

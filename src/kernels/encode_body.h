@@ -101,10 +101,11 @@ float choose_steps(const float* low, const float* high, float unit, std::int64_t
   return reduce_add(squares);
 }
 
-/// One key: its codes, and in *sum4 and *sum8 the squares of 16·r for both meshes, lane by lane.
+/// One key: its nibbles in the order of a low plane, and in *sum4 and *sum8 the squares of 16·r for both
+/// meshes, lane by lane.
 template <class Type>
 TAMIS_INLINE void encode_key(const typename Type::Element* k, std::int64_t d32, const float* centre,
-                             const float* inverse, std::uint8_t* codes, std::uint8_t* low, V* sum4,
+                             const float* inverse, std::uint8_t* high, std::uint8_t* low, V* sum4,
                              V* sum8) {
   V s4 = zero();
   V s8 = zero();
@@ -120,36 +121,35 @@ TAMIS_INLINE void encode_key(const typename Type::Element* k, std::int64_t d32, 
       s8 = fma(r8, r8, s8);
       s4 = fma(r4, r4, s4);
     }
-    store_codes(codes + c, code);
-    store_chunk(low + c / 2, code);
+    store_planes(code, low + c / 2, high + c / 2);
   }
   *sum4 = s4;
   *sum8 = s8;
 }
 
 template <class Type>
-void encode_keys(const void* k, std::int64_t stride, std::int64_t d, std::int64_t d32, const float* centre,
+void encode_keys(const void* k, std::int64_t stride, std::int64_t d32, const float* centre,
                  const float* inverse, std::uint8_t* codes, std::uint8_t* high, std::uint8_t* low,
-                 std::int64_t low_stride, float* coarse, float* middle, const RowsAhead& ahead) {
-  const std::int64_t groups = (d + 3) / 4;
-  for (int tile = 0; tile < page_keys; tile += tile_keys, high += groups * 32) {
+                 float* coarse, float* middle, const RowsAhead& ahead) {
+  for (int tile = 0; tile < page_keys; tile += tile_keys, high += tile_keys * d32 / 2) {
     for (int j = tile; j < tile + tile_keys; j += row_group) {
       V sum4[row_group], sum8[row_group];
       for (int i = 0; i < row_group; ++i) {
-        std::uint8_t* code = codes + (j + i - tile) * d32;
         fetch_row(ahead, j + i);
-        encode_key<Type>(row_of<Type>(k, stride, j + i), d32, centre, inverse, code,
-                         low + (j + i) * low_stride, &sum4[i], &sum8[i]);
+        encode_key<Type>(row_of<Type>(k, stride, j + i), d32, centre, inverse,
+                         codes + (j + i - tile) * (d32 / 2), low + (j + i) * (d32 / 2), &sum4[i], &sum8[i]);
       }
       reduce8(sum4, coarse + j);
       reduce8(sum8, middle + j);
     }
-    std::int64_t t = 0;
-    for (; t + 8 <= groups; t += 8) pack_tile(codes + 4 * t, d32, high + 32 * t);
-    if (t < groups) {
-      std::uint8_t last[8 * 32];
-      pack_tile(codes + 4 * t, d32, last);
-      __builtin_memcpy(high + 32 * t, last, static_cast<std::size_t>(32 * (groups - t)));
+    for (int first = 0; first < tile_keys; first += W) {
+      const std::uint8_t* row[W];
+      for (int j = 0; j < W; ++j) row[j] = codes + (first + j) * (d32 / 2);
+      for (std::int64_t t = 0; t < d32 / 32; ++t) {
+        I four[4];
+        turn_chunks(row, 16 * t, four);
+        for (int g = 0; g < 4; ++g) store_group(high + (4 * t + g) * 4 * tile_keys + 4 * first, four[g]);
+      }
     }
   }
 }

@@ -8,11 +8,7 @@
 namespace tamis {
 namespace {
 
-inline __m256i load_codes(const std::uint8_t* p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
-
-/// The low nibbles of 32 codes, two in a byte, channels 16 apart: a chunk of a low plane.
+/// The low nibbles of 32 codes, two in a byte, channels 16 apart.
 inline void store_chunk(std::uint8_t* out, __m256i x) {
   const __m128i nibble = _mm_set1_epi8(15);
   const __m128i first = _mm_and_si128(_mm256_castsi256_si128(x), nibble);
@@ -20,32 +16,22 @@ inline void store_chunk(std::uint8_t* out, __m256i x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(first, _mm_slli_epi16(second, 4)));
 }
 
-/// The high nibbles of 16 keys, 32 codes each: 8 rows of 32 bytes of a high plane.
-inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* out) {
-  const __m256i nibbles = _mm256_set1_epi8(15);
-  __m256i x[8];  // 32-bit lane t of x[i]: what row t holds for keys 2i and 2i + 1
-  for (int i = 0; i < 8; ++i) {
-    const __m256i a = _mm256_and_si256(_mm256_srli_epi32(load_codes(codes + 2 * i * stride), 4), nibbles);
-    const __m256i b =
-        _mm256_and_si256(_mm256_srli_epi32(load_codes(codes + (2 * i + 1) * stride), 4), nibbles);
-    x[i] = _mm256_blend_epi16(_mm256_or_si256(a, _mm256_srli_epi32(a, 12)),
-                              _mm256_or_si256(_mm256_slli_epi32(b, 16), _mm256_slli_epi32(b, 4)), 0xAA);
-  }
-  __m256i y[8];  // transposed in 2 × 2, then 4 × 4, then 8 × 8
-  for (int i = 0; i < 8; i += 2) {
-    y[i] = _mm256_unpacklo_epi32(x[i], x[i + 1]);
-    y[i + 1] = _mm256_unpackhi_epi32(x[i], x[i + 1]);
-  }
-  for (int i = 0; i < 8; i += 4)
-    for (int h = 0; h < 2; ++h) {
-      x[i + 2 * h] = _mm256_unpacklo_epi64(y[i + h], y[i + 2 + h]);
-      x[i + 2 * h + 1] = _mm256_unpackhi_epi64(y[i + h], y[i + 2 + h]);
-    }
-  auto* rows = reinterpret_cast<__m256i*>(out);
-  for (int i = 0; i < 4; ++i) {
-    _mm256_storeu_si256(rows + i, _mm256_permute2x128_si256(x[i], x[4 + i], 0x20));
-    _mm256_storeu_si256(rows + 4 + i, _mm256_permute2x128_si256(x[i], x[4 + i], 0x31));
-  }
+/// Exchanges bytes 1 and 2 of every four: from the order of channels to that of planes, and back.
+inline __m128i exchange_bytes(__m128i x) {
+  return _mm_shuffle_epi8(x, _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
+}
+
+/// Both nibbles of 32 codes, in the order of planes.
+inline void store_planes(__m256i x, std::uint8_t* low, std::uint8_t* high) {
+  const __m128i nibble = _mm_set1_epi8(15);
+  const __m128i first = exchange_bytes(_mm256_castsi256_si128(x));
+  const __m128i second = exchange_bytes(_mm256_extracti128_si256(x, 1));
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(low),
+      _mm_or_si128(_mm_and_si128(first, nibble), _mm_andnot_si128(nibble, _mm_slli_epi16(second, 4))));
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(high),
+      _mm_or_si128(_mm_and_si128(_mm_srli_epi16(first, 4), nibble), _mm_andnot_si128(nibble, second)));
 }
 
 /// For each of the 256 masks of 8 lanes the set lanes in order, then zeros.

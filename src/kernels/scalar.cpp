@@ -115,12 +115,14 @@ inline void store_codes(std::uint8_t* p, const I* x) {
 inline void store_chunk(std::uint8_t* p, const I* x) {
   for (int i = 0; i < 16; ++i) p[i] = static_cast<std::uint8_t>((x[i] & 15) | ((x[16 + i] & 15) << 4));
 }
-inline void pack_tile(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* out) {
-  for (int t = 0; t < 8; ++t)
-    for (int i = 0; i < 32; ++i) {
-      const std::uint8_t* four = codes + i / 2 * stride + 4 * t + i % 2;
-      out[32 * t + i] = static_cast<std::uint8_t>((four[0] >> 4) | (four[2] & 0xF0));
-    }
+/// Byte i of a chunk of a plane holds channels planes_order(i) and planes_order(i) + 16.
+inline int planes_order(int i) { return i % 4 == 1 ? i + 1 : i % 4 == 2 ? i - 1 : i; }
+inline void store_planes(const I* x, std::uint8_t* low, std::uint8_t* high) {
+  for (int i = 0; i < 16; ++i) {
+    const int c = planes_order(i);
+    low[i] = static_cast<std::uint8_t>((x[c] & 15) | ((x[16 + c] & 15) << 4));
+    high[i] = static_cast<std::uint8_t>((x[c] >> 4) | (x[16 + c] & 0xF0));
+  }
 }
 inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
 inline I add_integers(I a, I b) {  // modulo 2^32, as vectors do
@@ -128,9 +130,26 @@ inline I add_integers(I a, I b) {  // modulo 2^32, as vectors do
 }
 inline std::int32_t reduce_add_integers(I x) { return x; }
 inline void reduce4_integers(const I x[4], std::int32_t* out) { std::memcpy(out, x, 4 * sizeof(I)); }
-inline I widen_bytes(const std::uint8_t* p) { return p[0] | (p[1] << 16); }
-inline I low_nibbles(I x) { return x & 0x000F'000F; }
-inline I high_nibbles(I x) { return (x >> 4) & 0x000F'000F; }
+inline I load_group(const std::uint8_t* p) {
+  I x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+inline void store_group(std::uint8_t* p, I x) { std::memcpy(p, &x, sizeof x); }
+inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
+  for (int g = 0; g < 4; ++g) out[g] = load_group(row[0] + at + 4 * g);
+}
+inline I nibbles(I x, int part) { return (x >> (4 * part)) & 0x000F'000F; }
+inline I merge_low(I high, I low) {
+  return static_cast<I>((static_cast<std::uint32_t>(high) << 4 & 0xF0F0'F0F0U) |
+                        (static_cast<std::uint32_t>(low) & 0x0F0F'0F0FU));
+}
+inline I merge_high(I high, I low) {
+  return static_cast<I>((static_cast<std::uint32_t>(high) & 0xF0F0'F0F0U) |
+                        (static_cast<std::uint32_t>(low) >> 4 & 0x0F0F'0F0FU));
+}
+inline I even_bytes(I x) { return x & 0x00FF'00FF; }
+inline I odd_bytes(I x) { return (x >> 8) & 0x00FF'00FF; }
 inline I broadcast_pair(const std::int16_t* p) {
   I y;
   std::memcpy(&y, p, sizeof y);
@@ -167,7 +186,10 @@ struct Chunk {
 };
 inline Chunk unpack_chunk(const std::uint8_t* p) { return {p}; }
 inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
-  for (int i = 0; i < 16; ++i) sum += (chunk.codes[i] & 15) * q[i] + (chunk.codes[i] >> 4) * q[16 + i];
+  for (int i = 0; i < 16; ++i) {
+    const int c = planes_order(i);
+    sum += (chunk.codes[i] & 15) * q[c] + (chunk.codes[i] >> 4) * q[16 + c];
+  }
   return sum;
 }
 inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {

@@ -1,9 +1,11 @@
 // The kernels of the sieve over the same vector vocabulary as body.h, which includes this file, plus
 // integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
 //
-// Cost: `scan` does rows·128·d 16-bit multiply-adds and reads 64·d bytes; the others are smaller.
+// Cost: `coarse_dots` and `middle_dots` do rows·128·d 16-bit multiply-adds and read 64·d and 128·d bytes;
+// the others are smaller.
 
 #include "kernels/encode_body.h"
+#include "kernels/plane_fetch.h"
 
 namespace tamis {
 namespace {
@@ -26,81 +28,174 @@ TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
 
 // ---- Attending ----
 
+/// The scratch of `fold` begins with the products of so many rows; centres and steps follow.
+constexpr int folded_rows = fold_scratch - 2;
+static_assert(folded_rows == 4);
+
+template <int R>
+TAMIS_INLINE void fold_rows(const float* q, std::int64_t q_stride, const float* centres, const float* steps,
+                            std::int64_t d32, float* x, std::int16_t* xi, Folded* folded) {
+  V both[8], most[R];  // q·centre of four rows, then ‖x‖² of them
+  for (int i = 0; i < 8; ++i) both[i] = zero();
+  for (int r = 0; r < R; ++r) most[r] = zero();
+  for (std::int64_t c = 0; c < d32; c += W) {
+    const V step = load(steps + c);
+    const V centre = load(centres + c);
+    for (int r = 0; r < R; ++r) {
+      const V query = load(q + r * q_stride + c);
+      const V y = mul(query, step);
+      both[r] = fma(query, centre, both[r]);
+      both[4 + r] = fma(y, y, both[4 + r]);
+      most[r] = max(most[r], max(y, sub(zero(), y)));
+      store(x + r * d32 + c, y);
+    }
+  }
+  float sums[8], grid[R];
+  reduce8(both, sums);
+  I total[4];
+  for (int r = 0; r < 4; ++r) total[r] = zero_integers();
+  for (int r = 0; r < R; ++r) {
+    const float largest = reduce_max(most[r]);
+    // Below 2^-100 the query moves no logit by anything: a step that stays normal serves as well.
+    grid[r] = (largest > 0x1p-100F ? largest : 0x1p-100F) / float{largest_folded};
+    const V inverse = set1(1.0F / grid[r]);
+    for (std::int64_t c = 0; c < d32; c += W) {
+      // 1/grid is rounded: the product may exceed largest_folded by .01, and still rounds to it.
+      const I i = to_integers(mul(load(x + r * d32 + c), inverse));
+      store_shorts(xi + r * d32 + c, i);
+      total[r] = add_integers(total[r], i);
+    }
+  }
+  std::int32_t sum[4];
+  reduce4_integers(total, sum);
+  for (int r = 0; r < R; ++r) folded[r] = {sums[r], grid[r], sums[4 + r], sum[r]};
+}
+
 void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* centre,
           const std::uint16_t* step, float unit, std::int64_t d32, float* x, std::int16_t* xi,
           Folded* folded) {
-  float* centres = x + d32;
-  float* steps = x + 2 * d32;
+  float* centres = x + folded_rows * d32;
+  float* steps = centres + d32;
   for (std::int64_t c = 0; c < d32; c += W) {
     store(centres + c, mul(F16::load(centre + c), set1(unit)));  // exact: unit is a power of 2
     store(steps + c, mul(F16::load(step + c), set1(unit)));
   }
-  for (int r = 0; r < rows; ++r, q += q_stride, xi += d32) {
-    V base = zero();
-    V squares = zero();
-    V most = zero();
-    for (std::int64_t c = 0; c < d32; c += W) {
-      const V query = load(q + c);
-      const V y = mul(query, load(steps + c));
-      base = fma(query, load(centres + c), base);
-      squares = fma(y, y, squares);
-      most = max(most, max(y, sub(zero(), y)));
-      store(x + c, y);
-    }
-    const float largest = reduce_max(most);
-    // Below 2^-100 the query moves no logit by anything: a step that stays normal serves as well.
-    const float grid = (largest > 0x1p-100F ? largest : 0x1p-100F) / 32767.0F;
-    const V inverse = set1(1.0F / grid);
-    I sum = zero_integers();
-    for (std::int64_t c = 0; c < d32; c += W) {
-      // 1/grid is rounded: the product may reach 32767.01, which still rounds to 32767.
-      const I i = to_integers(mul(load(x + c), inverse));
-      store_shorts(xi + c, i);
-      sum = add_integers(sum, i);
-    }
-    folded[r] = {reduce_add(base), grid, reduce_add(squares), reduce_add_integers(sum)};
-  }
+  for (; rows >= 4; rows -= 4, q += 4 * q_stride, xi += 4 * d32, folded += 4)
+    fold_rows<4>(q, q_stride, centres, steps, d32, x, xi, folded);
+  if (rows == 3) fold_rows<3>(q, q_stride, centres, steps, d32, x, xi, folded);
+  if (rows == 2) fold_rows<2>(q, q_stride, centres, steps, d32, x, xi, folded);
+  if (rows == 1) fold_rows<1>(q, q_stride, centres, steps, d32, x, xi, folded);
 }
 
 constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
+constexpr int most_groups = 1024 / 8;
+using ScanFetch = PlaneFetch<4 * scan_vectors * W >= 64 ? 4 * scan_vectors * W / 64 : 1>;
+
+/// The low planes of some keys, turned so that keys run along lanes.
+struct TurnedKeys {
+  I group[most_groups][scan_vectors];
+};
+TAMIS_INLINE void turn_keys(const std::uint8_t* low, std::int64_t d32, TurnedKeys& turned) {
+  for (int n = 0; n < scan_vectors; ++n) {
+    const std::uint8_t* row[W];
+    for (int j = 0; j < W; ++j) row[j] = low + (n * W + j) * (d32 / 2);
+    for (std::int64_t t = 0; t < d32 / 32; ++t) {
+      I four[4];
+      turn_chunks(row, 16 * t, four);
+      for (int g = 0; g < 4; ++g) turned.group[4 * t + g][n] = four[g];
+    }
+  }
+}
+
+/// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys; the first ones start
+/// it.
+template <int R>
+TAMIS_INLINE void add_dots(const I (&sum)[R][scan_vectors], bool first, float* dot) {
+  for (int r = 0; r < R; ++r)
+    for (int n = 0; n < scan_vectors; ++n) {
+      float* at = dot + r * page_keys + n * W;
+      const V x = to_floats(sum[r][n]);
+      store(at, first ? x : add(load(at), x));
+    }
+}
 
 /// dot(r, j) of all keys of a block, as floats.
-template <int R>
-TAMIS_INLINE void scan_rows(const std::uint8_t* high, std::int64_t d4, const std::int16_t* xi,
-                            std::int64_t xi_stride, float* dot, Ahead& ahead) {
+template <int R, bool both>
+TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                          const std::int16_t* xi, float* dot, ScanFetch& fetch_high, ScanFetch& fetch_low) {
   constexpr int N = scan_vectors;
-  const std::int64_t tile_bytes = d4 * 8;
-  ahead.spread_over(page_keys / (N * W) * (d4 / 4));
+  TurnedKeys turned;
   for (int key = 0; key < page_keys; key += N * W) {
     const std::uint8_t* at[N];
     for (int n = 0; n < N; ++n) {
       const int first = key + n * W;
-      at[n] = high + first / tile_keys * tile_bytes + first % tile_keys * 2;
+      at[n] = high + first / tile_keys * (d32 * 8) + first % tile_keys * 4;
     }
-    I sum[R][N];
-    for (int r = 0; r < R; ++r)
-      for (int n = 0; n < N; ++n) sum[r][n] = zero_integers();
-    for (std::int64_t t = 0; t < d4; t += 4) {
-      ahead.template fetch<4 * N * W>();
-      for (int half = 0; half < 2;
-           ++half) {  // one half of the codes at a time leaves registers for the sums
-        I codes[N];
-        for (int n = 0; n < N; ++n) {
-          const I bytes = widen_bytes(at[n] + t * 8);
-          codes[n] = in_register(half == 0 ? low_nibbles(bytes) : high_nibbles(bytes));
+    if constexpr (both) turn_keys(low + key * (d32 / 2), d32, turned);
+    for (std::int64_t from = 0; from < d32; from += channels_summed) {
+      I sum[R][N];
+      for (int r = 0; r < R; ++r)
+        for (int n = 0; n < N; ++n) sum[r][n] = zero_integers();
+      const std::int64_t end = d32 < from + channels_summed ? d32 : from + channels_summed;
+      for (std::int64_t group = from / 8; group < end / 8; ++group) {
+        if (W > 1) {
+          fetch_high();
+          if constexpr (both) fetch_low();
         }
-        for (int r = 0; r < R; ++r) {
-          const I q = in_register(broadcast_pair(xi + r * xi_stride + t + 2 * half));
-          for (int n = 0; n < N; ++n) sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
+        const std::int16_t* query = xi + group / 4 * 32 + group % 4 * 4;
+        for (int part = 0; part < 4;
+             ++part) {  // a part of the codes at a time leaves registers for the sums
+          I codes[N];
+          for (int n = 0; n < N; ++n) {
+            const I x = load_group(at[n] + group * 4 * tile_keys);
+            if constexpr (both) {
+              const I bytes = part % 2 == 0 ? merge_low(x, turned.group[group][n])
+                                            : merge_high(x, turned.group[group][n]);
+              codes[n] = in_register(part < 2 ? even_bytes(bytes) : odd_bytes(bytes));
+            } else {
+              codes[n] = in_register(nibbles(x, part));
+            }
+          }
+          for (int r = 0; r < R; ++r) {
+            const I q = in_register(broadcast_pair(query + r * d32 + part % 2 * 16 + part / 2 * 2));
+            for (int n = 0; n < N; ++n) sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
+          }
         }
       }
+      add_dots<R>(sum, from == 0, dot + key);
     }
-    for (int r = 0; r < R; ++r)
-      for (int n = 0; n < N; ++n) store(dot + r * page_keys + key + n * W, to_floats(sum[r][n]));
   }
 }
 
+template <bool both>
+TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                       const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
+                       const std::uint8_t* next_low) {
+  ScanFetch fetch_high(high, next_high, d32);
+  ScanFetch fetch_low(low, next_low, d32);
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys) {
+    dots_of<4, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
+    fetch_high.stop();
+    fetch_low.stop();
+  }
+  if (rows == 3) dots_of<3, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
+  if (rows == 2) dots_of<2, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
+  if (rows == 1) dots_of<1, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
+}
+
+void coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows, float* dot,
+                 const std::uint8_t* next_high) {
+  dots<false>(high, high, d32, xi, rows, dot, next_high, high);
+}
+
+void middle_dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                 const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
+                 const std::uint8_t* next_low) {
+  dots<true>(high, low, d32, xi, rows, dot, next_high, next_low);
+}
+
 /// Turns the dots of a row into bounds. A loop of its own keeps its constants in registers.
+template <bool residuals>
 void bound_row(const std::uint8_t* e, const ScanRow& row, float* weight, float* sum, float* most) {
   const V slope = set1(row.slope);
   const V step = set1(row.step);
@@ -108,8 +203,9 @@ void bound_row(const std::uint8_t* e, const ScanRow& row, float* weight, float* 
   V total = zero();
   V largest = zero();
   for (int j = 0; j < page_keys; j += W) {
-    const V logit = fma(load(weight + j), step, shift);
-    const V w = exp2_short(fma(bytes_to_floats(e + j), slope, logit));
+    V logit = fma(load(weight + j), step, shift);
+    if (residuals) logit = fma(bytes_to_floats(e + j), slope, logit);
+    const V w = exp2_short(logit);
     store(weight + j, w);
     total = add(total, w);
     largest = max(largest, w);
@@ -118,23 +214,14 @@ void bound_row(const std::uint8_t* e, const ScanRow& row, float* weight, float* 
   *most = reduce_max(largest);
 }
 
-void scan(const std::uint8_t* high, std::int64_t d4, const std::uint8_t* e, const std::int16_t* xi,
-          std::int64_t xi_stride, int rows, const ScanRow* row, float* weight, float* sums, float* most,
-          const void* from, std::int64_t bytes) {
-  Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
-  while (rows > 0) {
-    const int some = rows < 4 ? rows : 4;
-    if (some == 4) scan_rows<4>(high, d4, xi, xi_stride, weight, ahead);
-    if (some == 3) scan_rows<3>(high, d4, xi, xi_stride, weight, ahead);
-    if (some == 2) scan_rows<2>(high, d4, xi, xi_stride, weight, ahead);
-    if (some == 1) scan_rows<1>(high, d4, xi, xi_stride, weight, ahead);
-    for (int r = 0; r < some; ++r) bound_row(e, row[r], weight + r * page_keys, sums + r, most + r);
-    rows -= some;
-    xi += some * xi_stride;
-    row += some;
-    weight += some * page_keys;
-    sums += some;
-    most += some;
+void bounds(const std::uint8_t* e, int rows, const ScanRow* row, float* weight, float* sums, float* most) {
+  for (int r = 0; r < rows; ++r) {
+    float* at = weight + r * page_keys;
+    if (e != nullptr) {
+      bound_row<true>(e, row[r], at, sums + r, most + r);
+    } else {
+      bound_row<false>(e, row[r], at, sums + r, most + r);
+    }
   }
 }
 
@@ -142,7 +229,8 @@ constexpr std::uint32_t lane_bits = (1U << W) - 1;
 
 /// What some rows of a block have at the keys picked, and the sums over the others.
 template <int R>
-TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked, float* rest) {
+TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked,
+                            std::int64_t stride, float* rest) {
   V sum[R];
   for (int r = 0; r < R; ++r) sum[r] = zero();
   int n = 0;
@@ -151,14 +239,14 @@ TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, floa
     const Packing packing(bits);
     for (int r = 0; r < R; ++r) {
       const V w = load(weight + r * page_keys + j);
-      store(picked + r * picked_stride + n, packing.pack(w));
+      store(picked + r * stride + n, packing.pack(w));
       sum[r] = add(sum[r], clear_lanes(w, bits));
     }
     n += __builtin_popcount(bits);
   }
   for (int r = 0; r < R; ++r) {
     rest[r] = reduce_add(sum[r]);
-    for (int i = 0; i < 16; i += W) store(picked + r * picked_stride + n + i, zero());
+    for (int i = 0; i < 16; i += W) store(picked + r * stride + n + i, zero());
   }
 }
 
@@ -174,16 +262,25 @@ int pick(const float* weight, int rows, const float* t, const std::uint8_t* coar
   for (int j = 0; j < page_keys; j += W) {
     const Packing packing(mask[j / W]);
     packing.pack_numbers(j, picked.key + n);
-    packing.pack_bytes(coarse + j, picked.coarse + n);
-    packing.pack_bytes(middle + j, picked.middle + n);
+    if (coarse != nullptr) {
+      packing.pack_bytes(coarse + j, picked.coarse + n);
+      packing.pack_bytes(middle + j, picked.middle + n);
+    }
+    if (picked.scales != nullptr) {
+      const ValueScales& scales = *picked.scales;
+      store(scales.picked_low + n, packing.pack(Bf16::load(scales.low + j)));
+      store(scales.picked_step + n, packing.pack(Bf16::load(scales.step + j)));
+      store(scales.picked_norm + n, packing.pack(mul(bytes_to_floats(scales.norm + j), set1(scales.unit))));
+    }
     n += __builtin_popcount(mask[j / W]);
   }
   float* to = picked.weight;
-  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, to += 4 * picked_stride, rest += 4)
-    pick_rows<4>(weight, mask, to, rest);
-  if (rows == 3) pick_rows<3>(weight, mask, to, rest);
-  if (rows == 2) pick_rows<2>(weight, mask, to, rest);
-  if (rows == 1) pick_rows<1>(weight, mask, to, rest);
+  const std::int64_t stride = picked.stride;
+  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, to += 4 * stride, rest += 4)
+    pick_rows<4>(weight, mask, to, stride, rest);
+  if (rows == 3) pick_rows<3>(weight, mask, to, stride, rest);
+  if (rows == 2) pick_rows<2>(weight, mask, to, stride, rest);
+  if (rows == 1) pick_rows<1>(weight, mask, to, stride, rest);
   return n;
 }
 
@@ -361,19 +458,27 @@ CodedSums weigh_codes(const float* w, const float* delta, const float* size, con
 }
 
 template <int R>
-TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::int64_t stride,
-                                    std::int64_t d32, float* o, std::int64_t o_stride) {
-  constexpr int C = W < 16 ? 16 / W : 1;
-  for (std::int64_t c = 0; c < d32; c += 16) {
+TAMIS_INLINE void combine_code_rows(const float* p, std::int64_t p_stride, const Listed& listed,
+                                    std::int64_t stride, std::int64_t d32, float* o,
+                                    std::int64_t o_stride) {
+  constexpr int step = W < 16 ? 16 : 32;  // channels at once: as many sums as registers hold
+  constexpr int C = step / W;
+  for (std::int64_t c = 0; c < d32; c += step) {
     V sum[R][C];
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < C; ++v) sum[r][v] = load(o + r * o_stride + c + v * W);
     const std::uint8_t* chunk = listed.codes + c / 32 * 16;
     for (int i = 0; i < listed.count; ++i) {
       V value[C];
-      half_chunk_to_floats(chunk + listed.key[i] * stride, static_cast<int>(c / 16 % 2), value);
+      const std::uint8_t* code = chunk + listed.key[i] * stride;
+      if constexpr (step == 32) {
+        half_chunk_to_floats(code, 0, value);
+        half_chunk_to_floats(code, 1, value + C / 2);
+      } else {
+        half_chunk_to_floats(code, static_cast<int>(c / 16 % 2), value);
+      }
       for (int r = 0; r < R; ++r) {
-        const V weight = set1(p[r * page_keys + i]);
+        const V weight = set1(p[r * p_stride + i]);
         for (int v = 0; v < C; ++v) sum[r][v] = fma(weight, value[v], sum[r][v]);
       }
     }
@@ -382,13 +487,13 @@ TAMIS_INLINE void combine_code_rows(const float* p, const Listed& listed, std::i
   }
 }
 
-void combine_codes(const float* p, int rows, const Listed& listed, std::int64_t stride, std::int64_t d32,
-                   float* o, std::int64_t o_stride) {
-  for (; rows >= 4; rows -= 4, p += 4 * page_keys, o += 4 * o_stride)
-    combine_code_rows<4>(p, listed, stride, d32, o, o_stride);
-  if (rows == 3) combine_code_rows<3>(p, listed, stride, d32, o, o_stride);
-  if (rows == 2) combine_code_rows<2>(p, listed, stride, d32, o, o_stride);
-  if (rows == 1) combine_code_rows<1>(p, listed, stride, d32, o, o_stride);
+void combine_codes(const float* p, std::int64_t p_stride, int rows, const Listed& listed,
+                   std::int64_t stride, std::int64_t d32, float* o, std::int64_t o_stride) {
+  for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
+    combine_code_rows<4>(p, p_stride, listed, stride, d32, o, o_stride);
+  if (rows == 3) combine_code_rows<3>(p, p_stride, listed, stride, d32, o, o_stride);
+  if (rows == 2) combine_code_rows<2>(p, p_stride, listed, stride, d32, o, o_stride);
+  if (rows == 1) combine_code_rows<1>(p, p_stride, listed, stride, d32, o, o_stride);
 }
 
 float refine(const float* bound, float* w, float* delta, const std::int32_t* dot, const std::uint8_t* e4,
@@ -408,36 +513,27 @@ float refine(const float* bound, float* w, float* delta, const std::int32_t* dot
   return reduce_add(sum);
 }
 
-void value_range(const float* v, std::int64_t d, const float* centroid, float* low, float* high,
-                 float* norm2, float* distance2) {
-  V least = set1(__builtin_inff());
-  V most = set1(-__builtin_inff());
-  V norm = zero();
-  V distance = zero();
-  std::int64_t c = 0;
-  for (; c + W <= d; c += W) {
-    const V x = load(v + c);
-    const V y = sub(x, load(centroid + c));
-    least = min(least, y);
-    most = max(most, y);
-    norm = fma(x, x, norm);
-    distance = fma(y, y, distance);
+template <int R>
+TAMIS_INLINE void distance_rows(const std::uint16_t* x, std::int64_t d32, const float* o, float* squares) {
+  V sum[4];
+  for (int r = 0; r < 4; ++r) sum[r] = zero();
+  for (std::int64_t c = 0; c < d32; c += W) {
+    const V y = Bf16::load(x + c);
+    for (int r = 0; r < R; ++r) {
+      const V z = sub(y, load(o + r * d32 + c));
+      sum[r] = fma(z, z, sum[r]);
+    }
   }
-  float l = -reduce_max(sub(zero(), least));
-  float m = reduce_max(most);
-  float n2 = reduce_add(norm);
-  float d2 = reduce_add(distance);
-  for (; c < d; ++c) {
-    const float y = v[c] - centroid[c];
-    l = y < l ? y : l;
-    m = y > m ? y : m;
-    n2 += v[c] * v[c];
-    d2 += y * y;
-  }
-  *low = l;
-  *high = m;
-  *norm2 = n2;
-  *distance2 = d2;
+  float all[4];
+  reduce4(sum, all);
+  for (int r = 0; r < R; ++r) squares[r] = all[r];
+}
+
+void distances(const std::uint16_t* x, std::int64_t d32, const float* o, int rows, float* squares) {
+  for (; rows >= 4; rows -= 4, o += 4 * d32, squares += 4) distance_rows<4>(x, d32, o, squares);
+  if (rows == 3) distance_rows<3>(x, d32, o, squares);
+  if (rows == 2) distance_rows<2>(x, d32, o, squares);
+  if (rows == 1) distance_rows<1>(x, d32, o, squares);
 }
 
 float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
@@ -468,7 +564,9 @@ constexpr SieveKernels make_sieve_table() {
           roots_above,
           codes_above,
           fold,
-          scan,
+          coarse_dots,
+          middle_dots,
+          bounds,
           pick,
           dot_listed,
           tail_sums,
@@ -481,7 +579,7 @@ constexpr SieveKernels make_sieve_table() {
           weigh_codes,
           combine_codes,
           refine,
-          value_range,
+          distances,
           largest_norm2};
 }
 

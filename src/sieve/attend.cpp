@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/parallel.h"
 #include "sieve/fallback.h"
+#include "sieve/fold.h"
 #include "sieve/select.h"
 #include "sieve/stages.h"
 #include "sieve/step.h"
@@ -63,6 +64,7 @@ std::int64_t keys_of(const Budget& budget, std::int64_t seen) {
 /// Where a step's arrays lie in the batch's scratch.
 struct Places {
   std::int64_t rows, d32, value_d32, q_stride, o_stride, blocks, spans, pinned;
+  bool direct;
 
   std::int64_t floats = 0;
   std::int64_t take(std::int64_t count) {
@@ -83,16 +85,16 @@ struct Places {
     put(&Step::q, rows * d32);
     put(&Step::q_dense, rows * q_stride);
     put(&Step::pinned_weight, rows * pinned);
-    put(&Step::folded, blocks * rows * d32);
+    put(&Step::folded, direct ? 0 : blocks * rows * d32);
     put(&Step::bound, blocks * rows * block_keys);
-    put(&Step::refined, blocks * rows * block_keys);
-    put(&Step::delta, blocks * rows * block_keys);
+    put(&Step::refined, direct ? 0 : blocks * rows * block_keys);
+    put(&Step::delta, direct ? 0 : blocks * rows * block_keys);
     put(&Step::block_row, blocks * rows);
-    put(&Step::list, blocks * picked_stride);
-    put(&Step::count, blocks);
-    put(&Step::exact, blocks);
-    put(&Step::coded_value, blocks);
-    put(&Step::exact_value, blocks);
+    put(&Step::list, direct ? 0 : blocks * picked_stride);
+    put(&Step::count, direct ? 0 : blocks);
+    put(&Step::exact, direct ? 0 : blocks);
+    put(&Step::coded_value, direct ? 0 : blocks);
+    put(&Step::exact_value, direct ? 0 : blocks);
     put(&Step::span_row, (spans + 1) * rows);
     put(&Step::reads, spans + 1);
     put(&Step::partial, (spans + 1) * rows * (value_d32 + o_stride));
@@ -211,14 +213,15 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
     });
   };
   StageClock clock(workspace.stages);
-  const auto warm = [&](const Step& step) { return workspace.warm.data() + step.head * sieve_rows; };
+  const auto warm = [&](const Step& step) { return workspace.warm.data() + step.head * 2 * sieve_rows; };
 
   each_head([&](Step& step, int worker) {
     scale_queries(caller, step);
     sample(step, scratch(worker));
     pin(step, scratch(worker));
     settle_sample(step);
-    step.dense = step.reads[step.spans].failed || !step.sane || dense_is_cheaper(step, warm(step));
+    step.dense = step.reads[step.spans].failed || !step.sane ||
+                 (step.options->forecast && dense_is_cheaper(step, warm(step)));
     step.scanned = step.blocks / sample_stride(step.blocks);
   });
   for (Step& step : steps)
@@ -230,7 +233,11 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
   each_head([&](Step& step, int) {
     for (std::int64_t span = 0; span < step.spans; ++span)
       if (step.reads[span].failed) step.dense = true;
+    if (step.dense || !step.direct) return;
+    step.settled = true;
+    step.dense = !select_direct(step, warm(step));
   });
+  clock.lap(Stage::select);
   for (bool pending = true; pending;) {
     each_head([&](Step& step, int) {
       if (step.settled) return;
@@ -264,8 +271,12 @@ void run_batch(const Caller& caller, std::span<Step> steps, std::int64_t floats)
   }
   clock.lap(Stage::select);
   each_span([&](Step& step, std::int64_t span, int worker) {
-    mark_fine(step, span);
-    gather_span(step, span, scratch(worker));
+    if (step.direct) {
+      gather_direct(step, span, scratch(worker));
+    } else {
+      mark_fine(step, span);
+      gather_span(step, span, scratch(worker));
+    }
   });
   clock.lap(Stage::gather);
   each_head([&](Step& step, int worker) {
@@ -287,7 +298,7 @@ void write_weights(const Step& step, View<float> to) {
       if (step.ladder())
         for (std::int64_t j = 0; j < block_keys; ++j)
           put(block * block_keys + j, step.bounds(block, r)[j] * step.at(block, r).phi);
-      for (int i = 0; i < step.count[block]; ++i)
+      for (int i = 0; !step.direct && i < step.count[block]; ++i)
         put(block * block_keys + step.listed(block)[i], step.estimates(block, r)[i]);
     }
     for (std::int64_t i = 0; i < step.pinned; ++i)
@@ -304,7 +315,7 @@ void attend_heads(const Caller& caller) {
   const std::int64_t o_stride = round_up(shape.value_dim, caller.call.kernels.pad);
   const std::int64_t floats = step_scratch(layout, rows, o_stride);
   for (Scratch& worker : workspace.worker) worker.get(floats);
-  const auto warm_size = static_cast<std::size_t>(shape.kv_heads * sieve_rows);
+  const auto warm_size = static_cast<std::size_t>(shape.kv_heads * 2 * sieve_rows);
   if (workspace.warm.size() < warm_size)
     workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
 
@@ -326,6 +337,8 @@ void attend_heads(const Caller& caller) {
       step.rows = rows;
       step.q_stride = q_stride;
       step.o_stride = o_stride;
+      step.root_d = std::sqrt(static_cast<double>(layout.d));
+      step.chain = sum_chain(caller.call, layout.d32);
       step.strictness = 1;
       fill_rows(caller, step);
       step.blocks = std::min(caller.index.blocks, (step.keys + block_keys - 1) / block_keys);
@@ -333,9 +346,11 @@ void attend_heads(const Caller& caller) {
       const auto& pinned = caller.index.pinned[static_cast<std::size_t>(head)];
       step.pinned = std::lower_bound(pinned.begin(), pinned.end(), step.keys) - pinned.begin() +
                     std::max<std::int64_t>(0, step.keys - step.blocks * block_keys);
-      step.dense = dense_anyway(step);
-      places[count] = {rows,     layout.d32,  layout.value_d32, q_stride,
-                       o_stride, step.blocks, step.spans,       step.pinned};
+      step.direct = step.row[0].budget.kind == Budget::Kind::mass && caller.options.ladder &&
+                    !caller.options.fewest_bytes;
+      step.dense = dense_anyway(step) || (caller.options.forecast && step.direct && never_sooner(step));
+      places[count] = {rows,        layout.d32, layout.value_d32, q_stride,   o_stride,
+                       step.blocks, step.spans, step.pinned,      step.direct};
       if (step.dense) places[count].blocks = places[count].spans = places[count].pinned = 0;
       places[count].lay(nullptr, nullptr);
       if (count >= static_cast<std::size_t>(workspace.threads) &&
@@ -356,8 +371,8 @@ void attend_heads(const Caller& caller) {
     for (std::size_t i = 0; i < count; ++i)
       if (!batch[i].dense && caller.options.weights.rows > 0)
         write_weights(batch[i], caller.options.weights);
-    std::array<std::int64_t, most_heads_in_batch> scanned;
-    for (std::size_t i = 0; i < count; ++i) scanned[i] = batch[i].scanned;
+    std::array<Scanned, most_heads_in_batch> scanned;
+    for (std::size_t i = 0; i < count; ++i) scanned[i] = {batch[i].scanned, batch[i].direct};
     for (std::size_t i = 0; i < count;) {
       std::size_t end = i;
       while (end < count && batch[end].dense) ++end;
@@ -383,7 +398,7 @@ void attend(const Index& index, const Shape& shape, View<const float> q, std::sp
   const DenseCall call = dense_call(shape, q, kv, seen);
   const Caller caller{call, index.impl(), budgets, options, workspace, out, lse, certificates};
   if (shape.group() * shape.queries > sieve_rows) {
-    const std::int64_t none = 0;
+    const Scanned none;
     for (std::int64_t head = 0; head < shape.kv_heads; ++head)
       attend_densely(call, head, index.impl(), {&none, 1}, options, workspace, out, lse, certificates);
   } else {

@@ -20,6 +20,7 @@ Certificate reads_of(const Step& step) {
     sum.exact_keys += step.reads[span].exact_keys;
     sum.middle_values += step.reads[span].middle_values;
     sum.exact_values += step.reads[span].exact_values;
+    sum.scaled_blocks += step.reads[span].scaled_blocks;
   }
   Certificate c;
   c.exact_keys = sum.exact_keys;
@@ -31,6 +32,10 @@ Certificate reads_of(const Step& step) {
   c.coarse_bytes = step.blocks * static_cast<std::int64_t>(layout.coarse_bytes);
   c.middle_bytes =
       sum.middle_keys * layout.middle_key_bytes() + sum.middle_values * layout.middle_value_bytes();
+  if (step.direct)
+    c.middle_bytes = step.blocks * static_cast<std::int64_t>(layout.low_bytes()) +
+                     sum.scaled_blocks * block_keys * value_scale_bytes +
+                     sum.middle_values * layout.value_stride();
   c.exact_bytes =
       (sum.exact_keys * shape.head_dim + sum.exact_values * shape.value_dim) * size_of(shape.dtype);
   return c;
@@ -81,22 +86,26 @@ double write_output(const Step& step, int r, const Totals& totals, double* sum, 
 /// Σ over blocks of (uncertainty of the block)·(distance of its centroid from the output), for every row.
 void add_distances(const Step& step, View<float> out, float* scratch, std::span<Totals> totals) {
   const Layout& layout = *step.layout;
-  const double relative = 1 + (static_cast<double>(layout.value_d) + 12) * unit_roundoff;
+  const double relative = 1 + (static_cast<double>(layout.value_d32) + 12) * unit_roundoff;
+  for (int r = 0; r < step.rows; ++r) {
+    const auto from = out.row(step.row[static_cast<std::size_t>(r)].index);
+    float* to = std::ranges::copy(from, scratch + r * layout.value_d32).out;
+    std::fill(to, scratch + (r + 1) * layout.value_d32, 0.0F);
+  }
+  std::array<float, sieve_rows> squares;
   for (std::int64_t block = 0; block < step.blocks; ++block) {
     const auto* ahead =
-        step.index->coarse_block(step.head, std::min(block + 4, step.blocks - 1)).centroid();
+        step.index->coarse_block(step.head, std::min(block + 8, step.blocks - 1)).centroid();
     for (std::int64_t c = 0; c < layout.value_d; c += 32) __builtin_prefetch(ahead + c);
-    step.call->kernels.widen[kv_bf16](step.index->coarse_block(step.head, block).centroid(), scratch,
-                                      layout.value_d);
+    step.call->kernels.sieve.distances(
+        reinterpret_cast<const std::uint16_t*>(step.index->coarse_block(step.head, block).centroid()),
+        layout.value_d32, scratch, step.rows, squares.data());
     for (int r = 0; r < step.rows; ++r) {
-      const StepRow& row = step.row[static_cast<std::size_t>(r)];
       const float spread = step.at(block, r).spread;
-      if (spread == 0.0F || row.seen == 0) continue;
-      float low, high, norm2, distance2;
-      step.call->kernels.sieve.value_range(scratch, layout.value_d, out.row(row.index).data(), &low, &high,
-                                           &norm2, &distance2);
+      if (spread == 0.0F) continue;  // the distance may be infinite
       totals[static_cast<std::size_t>(r)].product +=
-          static_cast<double>(spread) * std::sqrt(static_cast<double>(distance2)) * relative;
+          static_cast<double>(spread) *
+          std::sqrt(static_cast<double>(squares[static_cast<std::size_t>(r)])) * relative;
     }
   }
 }
@@ -139,8 +148,11 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
   const Values values = values_of(step);
   const double root_d = std::sqrt(static_cast<double>(step.layout->value_d));
   // A term meets at most these many roundings on its way into the output.
-  const double chain =
+  const double sums =
       160 + 2 * span_blocks + 2 * static_cast<double>(step.spans) + static_cast<double>(step.pinned) / 64;
+  // Direct: sums of estimates are corrected for keys that are read exactly, which may leave a third of
+  // them.
+  const double chain = step.direct ? 3 * sums + 1024 : sums;
   const double gamma = chain * unit_roundoff / (1 - chain * unit_roundoff);
   // Codes of a span are added in one chain: up to 16 blocks of 128 keys.
   const double code_chain = chain + span_blocks * block_keys;

@@ -29,7 +29,7 @@ struct Arrays {
   float *squares, *coarse, *middle;  // 128 each, and below
   float *weight, *value_low, *value_high;
   float *lowest, *step, *per_step, *error;
-  std::uint8_t* codes;  // 16 × d32
+  std::uint8_t* codes;  // 16 × d32/2
 };
 constexpr int arrays_per_key = 10;
 
@@ -47,7 +47,7 @@ Arrays arrays_in(const Layout& layout, float* at) {
   for (float** each : {&a.squares, &a.coarse, &a.middle, &a.weight, &a.value_low, &a.value_high, &a.lowest,
                        &a.step, &a.per_step, &a.error})
     *each = take(block_keys);
-  a.codes = reinterpret_cast<std::uint8_t*>(take(tile_keys * layout.d32 / 4));
+  a.codes = reinterpret_cast<std::uint8_t*>(take(tile_keys * layout.d32 / 8));
   return a;
 }
 
@@ -147,8 +147,8 @@ void encode_block_keys(const Block& block, const RowsAhead& next_k) {
                                                    coarse.centre(), coarse.step(), a.centre, a.inverse);
   head.centre_norm = rounded_up(head.unit * norm_above(centre2, layout.d));
 
-  kernels.sieve.encode_keys[k.type](k.at, k.stride, layout.d, layout.d32, a.centre, a.inverse, a.codes,
-                                    coarse.high(), middle.low(), layout.stride, a.coarse, a.middle, next_k);
+  kernels.sieve.encode_keys[k.type](k.at, k.stride, layout.d32, a.centre, a.inverse, a.codes, coarse.high(),
+                                    middle.low(), a.coarse, a.middle, next_k);
   // In sixteenths of a step Σ r² errs by (d32 + 10)·u of at most d32 terms ≤ 64, or ¼. Each r errs by
   // 3·128·u for 16·(k − centre)/step, which is below 128, by 128·u for adding 127.5, and by 8·u for the
   // 4-bit code: below 33·u steps.
@@ -201,8 +201,8 @@ void encode_block_values(const Block& block, const RowsAhead& next_v) {
   kernels.sieve.choose_value_steps(a.value_low, a.value_high, static_cast<float>(slack), low16, step16,
                                    a.lowest, a.step, a.per_step, a.error);
   kernels.sieve.encode_values[v.type](v.at, v.stride, layout.value_d, layout.value_d32, a.centroid,
-                                      a.lowest, a.step, a.per_step, middle.value_codes(), layout.stride,
-                                      a.squares, next_v);
+                                      a.lowest, a.step, a.per_step, middle.value_codes(),
+                                      layout.value_stride(), a.squares, next_v);
   // As norm_above, with the errors of each channel.
   kernels.sieve.roots_above(a.squares, 0.0F, static_cast<float>(1 + (d + 16) * u), a.error, 0x1p-69F);
   if (pins.count > 0) {  // never used, and never left to chance: equal blocks have equal bytes
@@ -210,7 +210,7 @@ void encode_block_values(const Block& block, const RowsAhead& next_v) {
       if (!pins.key[static_cast<std::size_t>(j)]) continue;
       a.squares[j] = 0.0F;
       low16[j] = step16[j] = 0;
-      std::fill_n(middle.value_codes() + j * layout.stride, layout.value_d32 / 2, std::uint8_t{0});
+      std::fill_n(middle.value_codes() + j * layout.value_stride(), layout.value_stride(), std::uint8_t{0});
     }
   }
   // 253, not 255: codes_above may add 1, and rounds.
@@ -239,7 +239,7 @@ bool summarise(const Block& block) {
 
 std::int64_t encode_scratch(const Layout& layout) {
   return block_keys * (layout.d32 + layout.value_d32) + 4 * layout.d32 + layout.value_d32 +
-         arrays_per_key * block_keys + tile_keys * layout.d32 / 4;
+         arrays_per_key * block_keys + tile_keys * layout.d32 / 8;
 }
 
 void encode_block(const Kernels& kernels, const Layout& layout, const BlockSource& source, float* scratch,

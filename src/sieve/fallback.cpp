@@ -40,6 +40,7 @@ Norms norms_of(const DenseCall& call, const Index::Impl& index, std::int64_t kv_
   Norms norms;
   const std::int64_t blocks = std::min(index.blocks, (keys + block_keys - 1) / block_keys);
   for (std::int64_t block = 0; block < blocks; ++block) {
+    __builtin_prefetch(index.coarse_block(kv_head, std::min(block + 32, blocks - 1)).at);
     const BlockHead& head = index.coarse_block(kv_head, block).head();
     norms.key = std::max(norms.key, static_cast<double>(head.key_norm));
     norms.value = std::max(norms.value, static_cast<double>(head.value_norm));
@@ -82,7 +83,7 @@ void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row
 
 /// The certificates of one KV head's rows.
 void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
-                   std::int64_t scanned, const SieveOptions& options, Workspace& workspace,
+                   const Scanned& scanned, const SieveOptions& options, Workspace& workspace,
                    std::span<const float> lse, std::span<Certificate> certificates) {
   const Shape& shape = call.shape;
   const std::int64_t rows = shape.group() * shape.queries;
@@ -94,7 +95,9 @@ void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Imp
   Certificate read;
   read.dense = true;
   read.exact_keys = read.exact_values = keys;
-  read.coarse_bytes = scanned * static_cast<std::int64_t>(index.layout.coarse_bytes);
+  read.coarse_bytes = scanned.blocks * static_cast<std::int64_t>(index.layout.coarse_bytes);
+  if (scanned.both)
+    read.middle_bytes = scanned.blocks * static_cast<std::int64_t>(index.layout.low_bytes());
   read.exact_bytes = keys * (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = kv_head * rows + r;
@@ -118,9 +121,8 @@ void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Imp
 }  // namespace
 
 void attend_densely(const DenseCall& call, std::int64_t first_head, const Index::Impl& index,
-                    std::span<const std::int64_t> scanned, const SieveOptions& options,
-                    Workspace& workspace, View<float> out, std::span<float> lse,
-                    std::span<Certificate> certificates) {
+                    std::span<const Scanned> scanned, const SieveOptions& options, Workspace& workspace,
+                    View<float> out, std::span<float> lse, std::span<Certificate> certificates) {
   // One call for all of them: a head's bits do not depend on the others.
   Shape shape = call.shape;
   shape.kv_heads = static_cast<std::int64_t>(scanned.size());

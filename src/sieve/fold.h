@@ -10,7 +10,7 @@ namespace tamis {
 struct FoldedBlock {
   std::array<Folded, sieve_rows> row;
 };
-/// Leaves the integers in step.integers(block). Uses the first 3·d32 floats of the scratch.
+/// Leaves the integers in step.integers(block). Uses the first fold_scratch·d32 floats of the scratch.
 FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch);
 
 /// Additions in a row in a sum over d32 channels on this target, and a few roundings more.

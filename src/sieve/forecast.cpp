@@ -22,9 +22,20 @@ Costs time_costs(const Step& step) {
   return {0.3 + 14 * x, 0.7 + 40 * x, 0.8 + 45 * x, 1 + 100 * x, 1 + 100 * x};
 }
 
+double dense_nanoseconds(double channels) { return 4 + 0.0437 * channels; }
+
+/// The same for a direct scan: nanoseconds per key on one core of Zen 4, by those of dense attention, both
+/// with a part that grows with the channels of all rows. Listing what is read is in the cost of the scan.
+Costs direct_costs(const Step& step) {
+  const double channels = 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
+  const double dense = dense_nanoseconds(channels);
+  const double value = (9 + 0.035 * channels) / dense;
+  return {(8.3 + 0.0145 * channels) / dense, 0, value, 2 * value, 2 * value};
+}
+
 /// Sparse reading has to look sooner by this factor: what it costs with cold caches varies, and to be
 /// slower than dense attention is worse than to miss a little speed.
-constexpr double sooner = 0.85;
+constexpr double sooner = 0.9;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
@@ -58,7 +69,7 @@ Mask refined_keys_of(const Step& step, std::int64_t block) {
 }
 
 /// Thresholds of values, from the bounds of the sampled blocks scaled to estimates.
-void walk_values(Step& step, const Prices& price, double share) {
+void walk_sampled_values(Step& step, const Prices& price, double share) {
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     row.value_walk.start(grid, row.coarse);
@@ -98,12 +109,78 @@ double later_cost(const Step& step, const Prices& price, const Costs& unit, std:
          unit.exact_value * bits_in(whole);
 }
 
+/// The same for a direct scan: values and keys by the thresholds that the sampled blocks lead to. Most of
+/// the cost are values: where they alone are too many, keys are not looked at.
+bool dense_is_sooner(Step& step, float* warm) {
+  const Prices price(step);
+  const Costs unit = direct_costs(step);
+  const double share = share_looked_at(step.blocks, step.every);
+  const double limit = (sooner - unit.scan) * static_cast<double>(step.blocks / step.every * block_keys);
+  std::array<float, 2 * sieve_rows> found;
+  std::copy_n(warm, found.size(), found.begin());
+  const auto near = [&](int r, std::size_t which) {
+    const StepRow& row = row_of(step, r);
+    const float before = found[which * sieve_rows + static_cast<std::size_t>(r)];
+    return row.expected *
+           (std::isnan(before) ? 0.01 * row.budget.eps : std::exp2(static_cast<double>(before)));
+  };
+  const auto keep = [&](int r, std::size_t which, double t) {
+    if (t > 0 && std::isfinite(t))
+      found[which * sieve_rows + static_cast<std::size_t>(r)] =
+          static_cast<float>(std::log2(t / row_of(step, r).expected));
+  };
+  for (int r = 0; r < step.rows; ++r) {
+    StepRow& row = row_of(step, r);
+    row.expected = std::max(expected_sum(step, r) + step.sums(step.spans, r).expected, 0x1p-100);
+    walk_values(step, r, step.every, share * value_share * row.budget.eps * row.expected, near(r, 1));
+    keep(r, 1, row.valued);
+  }
+  double cost = 0;
+  for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
+    Mask valued{}, whole{};
+    const double missing = std::max(static_cast<double>(residual_share(step, block)), 1e-6);
+    const bool codes = coded_values(step, price);
+    for (int r = 0; r < step.rows; ++r) {
+      const double t = row_of(step, r).valued;
+      mark(step, step.bounds(block, r), block_keys, t, valued);
+      mark(step, step.bounds(block, r), block_keys,
+           codes ? t * static_cast<double>(price.value_ratio()) / missing : t, whole);
+    }
+    cost += unit.middle_value * (bits_in(valued) - bits_in(whole)) + unit.exact_value * bits_in(whole);
+  });
+  if (cost <= limit) {
+    for (int r = 0; r < step.rows; ++r) {
+      StepRow& row = row_of(step, r);
+      walk_keys(step, r, step.every, share * row.budget.eps * row.expected, near(r, 0));
+      keep(r, 0, row.exact);
+    }
+    for_each_picked(0, step.blocks, step.every, [&](std::int64_t block) {
+      Mask exact{};
+      for (int r = 0; r < step.rows; ++r)
+        mark(step, step.bounds(block, r), block_keys,
+             row_of(step, r).exact / static_cast<double>(step.at(block, r).psi), exact);
+      cost += unit.exact_key * bits_in(exact);
+    });
+  }
+  if (cost <= limit) return false;
+  std::ranges::copy(found, warm);  // the scan, which would find better ones, does not run
+  return true;
+}
+
 }  // namespace
+
+bool never_sooner(const Step& step) {
+  const double channels = 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
+  const double forecast =
+      20'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(channels));
+  return direct_costs(step).scan + forecast + 0.05 > sooner;
+}
 
 bool dense_is_cheaper(Step& step, float* warm) {
   if (kind_of(step) != Kind::mass) return false;
   const Prices price(step);
   step.every = sample_stride(step.blocks);
+  if (step.direct) return dense_is_sooner(step, warm);
   const std::int64_t looked_at = step.blocks / step.every;
   const double share = share_looked_at(step.blocks, step.every);
   for (std::int64_t span = 0; span < step.spans; ++span)
@@ -121,7 +198,7 @@ bool dense_is_cheaper(Step& step, float* warm) {
     cost += unit.middle_key * bits_in(refined_keys_of(step, block));
   });
   if (cost <= limit) {
-    walk_values(step, price, share);
+    walk_sampled_values(step, price, share);
     for_each_picked(0, step.blocks, step.every,
                     [&](std::int64_t block) { cost += later_cost(step, price, unit, block); });
   }

@@ -126,9 +126,34 @@ void add_coded_values(Step& step, std::int64_t span, std::int64_t block, const C
     // More than what the kernel, and the residuals before it, may have rounded down.
     sums.product += static_cast<double>(add.product) * (1 + 0x1p-16) + 0x1p-139;
   }
-  step.call->kernels.sieve.combine_codes(weights, step.rows, codes_of(step, block, coded), layout.stride,
-                                         layout.value_d32, step.coded_sum(span, 0),
+  step.call->kernels.sieve.combine_codes(weights, block_keys, step.rows, codes_of(step, block, coded),
+                                         layout.value_stride(), layout.value_d32, step.coded_sum(span, 0),
                                          layout.value_d32 + step.o_stride);
+}
+
+/// The 4-bit values of a span; `room` is for 6·rows rows of picked_stride, `weights` for rows × 128.
+void add_codes(Step& step, std::int64_t span, float* room, float* weights) {
+  const Layout& layout = *step.layout;
+  std::array<std::int64_t, span_blocks> work;
+  int blocks = 0;
+  for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block)
+    if (bits_in(step.coded_value[block]) > 0) work[static_cast<std::size_t>(blocks++)] = block;
+  std::array<CodedKeys, pipeline_places> coded;
+  for (CodedKeys& some : coded) {
+    some.weight = room;
+    some.delta = room + step.rows * picked_stride;
+    room += 2 * step.rows * picked_stride;
+  }
+  const auto of = [&](int i) -> CodedKeys& { return coded[static_cast<std::size_t>(i % pipeline_places)]; };
+  const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
+  run_ahead(
+      blocks,
+      [&](int i) {
+        list_coded(step, at(i), of(i));
+        prefetch_scales(step, at(i));
+        prefetch_listed(codes_of(step, at(i), of(i)), layout.value_stride(), layout.value_stride());
+      },
+      [&](int i) { add_coded_values(step, span, at(i), of(i), weights); });
 }
 
 }  // namespace
@@ -199,33 +224,12 @@ void gather_span(Step& step, std::int64_t span, float* scratch) {
                                       layout.value_d32);
   }
   if (!ladder) return;
-  // combine overwrites its result, hence before the codes are added.
-  step.call->kernels.combine[kv_f32](share, block_keys, step.rows, centroids, layout.value_d32,
-                                     static_cast<int>(end - first), static_cast<int>(layout.value_d32),
-                                     step.coded_sum(span, 0), layout.value_d32 + step.o_stride, centroids,
-                                     0);
-  if (!layout.values) return;
-  std::array<std::int64_t, span_blocks> work;
-  int blocks = 0;
-  for (std::int64_t block = first; block < end; ++block)
-    if (bits_in(step.coded_value[block]) > 0) work[static_cast<std::size_t>(blocks++)] = block;
-  std::array<CodedKeys, pipeline_places> coded;
-  float* rows = centroids;  // the centroids have been used
-  for (CodedKeys& some : coded) {
-    some.weight = rows;
-    some.delta = rows + step.rows * picked_stride;
-    rows += 2 * step.rows * picked_stride;
-  }
-  const auto of = [&](int i) -> CodedKeys& { return coded[static_cast<std::size_t>(i % pipeline_places)]; };
-  const auto at = [&](int i) { return work[static_cast<std::size_t>(i)]; };
-  run_ahead(
-      blocks,
-      [&](int i) {
-        list_coded(step, at(i), of(i));
-        prefetch_scales(step, at(i));
-        prefetch_listed(codes_of(step, at(i), of(i)), layout.stride, layout.value_d32 / 2);
-      },
-      [&](int i) { add_coded_values(step, span, at(i), of(i), batch.logits); });
+  // Their room is needed for codes, after which they are added.
+  float* centroid_sum =
+      scratch + step_scratch(layout, step.rows, step.o_stride) - step.rows * layout.value_d32;
+  combine_centroids(step, span, share, centroids, centroid_sum);
+  if (layout.values) add_codes(step, span, centroids, batch.logits);
+  add_centroids(step, span, centroid_sum);
 }
 
 }  // namespace tamis

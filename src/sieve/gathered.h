@@ -46,7 +46,7 @@ inline void prefetch_listed(const Listed& listed, std::int64_t stride, std::int6
 
 inline void copy_rows(const Gathered& batch, const void* const* pages, std::int64_t stride,
                       std::int64_t bytes, std::int64_t element) {
-  constexpr int ahead = 8;
+  constexpr int ahead = 20;
   for (int i = 0; i < batch.count; ++i) {
     if (i + ahead < batch.count)
       prefetch_row(row_at(pages, stride, batch.token[static_cast<std::size_t>(i + ahead)], element), bytes);
@@ -80,11 +80,26 @@ inline void gather_values(const Step& step, const Gathered& batch, std::int64_t 
                                  static_cast<int>(step.o_stride));
 }
 
+/// sum(r) = Σ_b share(r, b)·centroid_b over a span's blocks, rows × value_d32. Added to the sums of codes
+/// last: the larger part does not meet the roundings of up to 2048 codes.
+inline void combine_centroids(const Step& step, std::int64_t span, const float* share,
+                              const float* centroids, float* sum) {
+  const std::int64_t width = step.layout->value_d32;
+  step.call->kernels.combine[kv_f32](share, block_keys, step.rows, centroids, width,
+                                     static_cast<int>(step.span_end(span) - span * span_blocks),
+                                     static_cast<int>(width), sum, width, centroids, 0);
+}
+inline void add_centroids(const Step& step, std::int64_t span, const float* sum) {
+  const std::int64_t width = step.layout->value_d32;
+  for (int r = 0; r < step.rows; ++r)
+    step.call->kernels.scale_add(step.coded_sum(span, r), 1.0F, sum + r * width, static_cast<int>(width));
+}
+
 /// A batch in the scratch of a worker, behind what fold_block uses.
 inline Gathered gathered_in(const Step& step, float* scratch) {
   const Layout& layout = *step.layout;
   Gathered batch;
-  float* at = scratch + 3 * layout.d32 + step.rows * layout.d32 / 2;
+  float* at = scratch + fold_scratch * layout.d32 + step.rows * layout.d32 / 2;
   batch.rows = reinterpret_cast<std::byte*>(at);
   at += block_keys * std::max(layout.d32, layout.value_d32);
   batch.logits = at;

@@ -21,7 +21,6 @@ std::size_t line(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Layout::Layout(const IndexShape& shape)
     : d(shape.head_dim),
-      d4(round_up(d, 4)),
       d32(round_up(d, 32)),
       value_d(shape.value_dim),
       value_d32(round_up(value_d, 32)),
@@ -32,12 +31,11 @@ Layout::Layout(const IndexShape& shape)
   step = centre + 2 * wide;
   norms = step + 2 * wide;
   centroid = norms + block_keys;
-  high = centroid + 2 * value_wide;
-  coarse_bytes = line(high + static_cast<std::size_t>(block_keys * d4 / 2));
+  high = line(centroid + 2 * value_wide);
+  coarse_bytes = line(high + static_cast<std::size_t>(block_keys * d32 / 2));
 
-  stride = (d32 + (values ? value_d32 : 0)) / 2;
-  value_codes = wide / 2;
-  middle_norms = static_cast<std::size_t>(block_keys * stride);
+  value_codes = low_bytes();
+  middle_norms = value_codes + (values ? static_cast<std::size_t>(block_keys * value_stride()) : 0);
   value_norms = middle_norms + block_keys;
   value_low = value_norms + (values ? block_keys : 0);
   value_step = value_low + (values ? 2 * block_keys : 0);
@@ -154,12 +152,9 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
   Workspace::Impl& scratch = workspace.impl();
   const std::int64_t floats = encode_scratch(index.layout);
   for (Scratch& worker : scratch.worker) worker.get(floats);
-  parallel_for(index.shape.kv_heads * added, scratch.threads, [&](std::int64_t item, int worker) {
-    const std::int64_t head = item / added;
-    const std::int64_t block = index.blocks + item % added;
+  const auto encode = [&](std::int64_t head, std::int64_t block, bool last, int worker) {
     const auto h = static_cast<std::size_t>(head);
     const auto b = static_cast<std::size_t>(block);
-    const bool last = block + 1 == whole;
     const BlockSource source{kv[h].k[b],
                              kv[h].v[b],
                              kv[h].k_stride,
@@ -172,6 +167,15 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
                              last ? nullptr : kv[h].v[b + 1]};
     encode_block(table, index.layout, source, scratch.worker[static_cast<std::size_t>(worker)].get(floats),
                  {index.layout, index.coarse[h][b]}, {index.layout, index.middle[h][b]});
+  };
+  // A worker takes some blocks in a row: it fetches the next one while it encodes one.
+  constexpr std::int64_t in_a_row = 16;
+  const std::int64_t rows = (added + in_a_row - 1) / in_a_row;
+  parallel_for(index.shape.kv_heads * rows, scratch.threads, [&](std::int64_t item, int worker) {
+    const std::int64_t first = index.blocks + item % rows * in_a_row;
+    const std::int64_t end = std::min(whole, first + in_a_row);
+    for (std::int64_t block = first; block < end; ++block)
+      encode(item / rows, block, block + 1 == end, worker);
   });
   index.set_blocks(whole);
 }

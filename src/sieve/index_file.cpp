@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view file_format = "tamis-index";
 /// Of everything in the file, the records above all: changes with any of it.
-constexpr std::string_view file_version = "1";
+constexpr std::string_view file_version = "2";
 
 /// All that the metadata holds.
 constexpr std::array<std::string_view, 11> entries{"checksum",  "dtype",   "format", "head_dim",

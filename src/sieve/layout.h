@@ -11,6 +11,8 @@
 namespace tamis {
 
 inline constexpr std::int64_t block_keys = page_tokens;
+/// Low end, step and residual norm of a 4-bit value.
+inline constexpr std::int64_t value_scale_bytes = 5;
 /// A residual code that stands for "always read exactly": sinks, and keys no code can hold.
 inline constexpr std::uint8_t pinned_code = 255;
 
@@ -33,21 +35,26 @@ static_assert(sizeof(BlockHead) == 32);
 struct Layout {
   explicit Layout(const IndexShape& shape);
 
-  std::int64_t d, d4, d32, value_d, value_d32;
+  std::int64_t d, d32, value_d, value_d32;
   bool values;
   // Offsets in a coarse record.
   std::size_t centre, step, norms, centroid, high;
   std::size_t coarse_bytes;
-  // Offsets in a middle record: key j's low plane is at j·stride, its value codes value_codes after it.
-  std::int64_t stride;
+  // Offsets in a middle record, which begins with the low plane: d32/2 bytes a key. Value codes take
+  // value_d32/2 bytes each.
   std::size_t value_codes, middle_norms, value_norms, value_low, value_step;
   std::size_t middle_bytes;
   /// The residual norm of a key is at most unit·code, in steps of its block's channels.
   double coarse_unit, middle_unit;
 
+  [[nodiscard]] std::int64_t low_stride() const { return d32 / 2; }
+  [[nodiscard]] std::int64_t value_stride() const { return value_d32 / 2; }
+  [[nodiscard]] std::size_t low_bytes() const {
+    return static_cast<std::size_t>(block_keys * low_stride());
+  }
   /// Bytes that one key costs at each mesh beyond the ones before.
   [[nodiscard]] std::int64_t middle_key_bytes() const { return d32 / 2 + 1; }
-  [[nodiscard]] std::int64_t middle_value_bytes() const { return value_d32 / 2 + 5; }
+  [[nodiscard]] std::int64_t middle_value_bytes() const { return value_d32 / 2 + value_scale_bytes; }
 };
 
 /// The arrays of a coarse record.

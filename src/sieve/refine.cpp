@@ -105,8 +105,8 @@ bool refine_block(Step& step, std::int64_t block, const Candidates& candidates, 
   if (count == 0) return sane;
   auto* dot = reinterpret_cast<std::int32_t*>(scratch);  // rows × 128
   const auto coarse = step.index->coarse_block(step.head, block);
-  kernels.dot_listed(listed_codes(step, block), layout.stride, layout.d32, step.integers(block), step.rows,
-                     dot);
+  kernels.dot_listed(listed_codes(step, block), layout.low_stride(), layout.d32, step.integers(block),
+                     step.rows, dot);
   const double root_d = std::sqrt(static_cast<double>(layout.d));
   for (int r = 0; r < step.rows; ++r) {
     const BlockRow& row = step.at(block, r);
@@ -175,7 +175,7 @@ void refine_span(Step& step, std::int64_t span, float* scratch) {
       [&](int i) {
         if (i >= pipeline_lead && i + 1 < blocks) prefetch_block(step, at(i + 1));
         place = list_block(step, at(i), place, of(i));
-        prefetch_listed(listed_codes(step, at(i)), step.layout->stride, step.layout->d32 / 2);
+        prefetch_listed(listed_codes(step, at(i)), step.layout->low_stride(), step.layout->low_stride());
       },
       [&](int i) {
         if (!refine_block(step, at(i), of(i), scratch)) step.reads[span].failed = true;

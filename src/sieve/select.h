@@ -7,9 +7,16 @@
 
 namespace tamis {
 
+/// Direct: whether dense attention is sooner whatever the numbers are: few channels, or a context so short
+/// that a forecast, some 20 µs, would cost more than it can save.
+bool never_sooner(const Step& step);
 /// Whether the sampled blocks forecast that dense attention meets a budget of mass sooner. Before the scan.
 /// `warm` as below.
 bool dense_is_cheaper(Step& step, float* warm);
+
+/// Direct: which keys to read exactly and which values to read, from the estimates of all keys. False if no
+/// choice meets the budget. `warm` as below.
+bool select_direct(Step& step, float* warm);
 
 /// Which keys to refine: sets every row's `coarse`. Looks at a sample of blocks. `warm` holds a number per
 /// row from one step to the next, NaN at first; it makes the walk shorter and changes nothing else.

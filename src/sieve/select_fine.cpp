@@ -9,9 +9,6 @@ namespace {
 /// What refining asks about, in steps of the grid from where the coarse thresholds lead.
 constexpr std::array<int, 4> first_steps{-3, 3, 7, 12};
 
-/// Of values nothing is promised: to save time, a sample of blocks decides.
-std::int64_t value_stride(const Step& step) { return step.options->fewest_bytes ? 1 : walk_stride(step); }
-
 void start_fine(Step& step) {
   const Prices price(step);
   std::int64_t spent = 0;
@@ -71,7 +68,7 @@ void ask_refined(Step& step, std::int64_t block) {
     if (!row.walk.done())
       step.call->kernels.sieve.sums_below(step.deltas(block, r), n, row.walk.asked().data(),
                                           sums.asked.data());
-    if (step.ladder() && step.picked(block, value_stride(step)) && !row.value_walk.done())
+    if (step.ladder() && !row.value_walk.done())
       step.call->kernels.sieve.tail_sums(step.estimates(block, r), n, 1.0F, missing, price.value_ratio(),
                                          row.value_walk.asked().data(), sums.asked_value.data());
   }
@@ -102,7 +99,6 @@ void ask_fine(Step& step, std::int64_t span) {
 
 void answer_fine(Step& step) {
   const double looked_at = share_looked_at(step.blocks, step.every);
-  const double values_looked_at = share_looked_at(step.blocks, value_stride(step));
   if (kind_of(step) != Kind::mass && !step.counting) {
     step.walk.answer([&](int i) {
       return static_cast<double>(asked_reads(step, i)) > looked_at * static_cast<double>(step.cap);
@@ -118,8 +114,7 @@ void answer_fine(Step& step) {
         });
       if (kind_of(step) == Kind::mass && step.ladder() && !row.value_walk.done())
         row.value_walk.answer([&](int i) {
-          return static_cast<double>(asked_sum(step, r, &SpanRow::asked_value, i)) <=
-                 values_looked_at * row.value_limit;
+          return static_cast<double>(asked_sum(step, r, &SpanRow::asked_value, i)) <= row.value_limit;
         });
     }
   }
@@ -134,10 +129,7 @@ bool select_fine(Step& step) {
     answer_fine(step);  // what refining asked
     // The best threshold takes more passes over what was refined than the reading it saves.
     if (!step.options->fewest_bytes)
-      for (int r = 0; r < step.rows; ++r) {
-        row_of(step, r).walk.settle();
-        row_of(step, r).value_walk.settle();
-      }
+      for (int r = 0; r < step.rows; ++r) row_of(step, r).walk.settle();
     return true;
   }
   step.every = walk_stride(step);

@@ -1,6 +1,7 @@
 // What the two selections share: tolerances, prices in bytes, marks by threshold, sums over spans.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -107,6 +108,12 @@ inline bool by_keys(const Step& step) {
 inline bool coded_values(const Step& step, const Prices& price) {
   return step.layout->values && price.middle_value < price.exact_value;
 }
+
+/// Direct: a row's threshold on uncertainties for which those below it, over the blocks that a stride
+/// picks, sum to at most `limit`; infinite if all of them do. The search starts near `near`.
+void walk_keys(Step& step, int r, std::int64_t stride, double limit, double near);
+/// … and on weights, for what the values below it may add to the error.
+void walk_values(Step& step, int r, std::int64_t stride, double limit, double near);
 
 /// Thresholds of the coarse stage by the blocks that step.every picks.
 void walk_coarse(Step& step, float* warm);

@@ -5,8 +5,9 @@
 //   refine   the low plane of marked keys: an estimate and a narrow bound of their weight refine.cpp
 //   gather   exact keys, coded and exact values, partial outputs                          gather.cpp
 //   certify  the output and what it proves                                                certify.cpp
-// Work is cut into spans of 16 blocks, which do not depend on the number of threads; sums over spans are
-// taken in order.
+// Where time counts more than bytes the scan is *direct*: it reads both planes, bounds are estimates
+// already (phi = 1) and nothing is refined. Work is cut into spans of 16 blocks, which do not depend on the
+// number of threads; sums over spans are taken in order.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void for_each_bit(const Mask& mask, Body body) {
 /// What a block's scan leaves for one row. A weight is 2^(logit − reference of the row), logits being in
 /// units of log 2.
 struct BlockRow {
-  float sum;   ///< Σ upper bounds
+  float sum;   ///< Σ upper bounds; direct: estimates, here and wherever bounds are spoken of
   float most;  ///< the largest of them
   float rest;  ///< after refine: Σ over the keys that stay coarse
   float phi;   ///< an estimate is phi·bound, and the weight lies within psi·bound of it
@@ -78,6 +79,7 @@ struct SpanRow {
 /// What a span read.
 struct SpanReads {
   std::int64_t middle_keys, exact_keys, middle_values, exact_values;
+  std::int64_t scaled_blocks;  ///< direct: of which all low ends, steps and norms of values were read
   std::array<std::int64_t, 4> asked;  ///< select: bytes or keys at the points of a walk
   bool failed;                        ///< a number left the range in which bounds hold
 };
@@ -93,6 +95,8 @@ struct StepRow {
   double value_limit;
   std::int64_t keys;  ///< topk: how many keys of this row
   double coarse;      ///< threshold on psi·bound: above it a key is refined
+  double exact;       ///< direct: threshold on the uncertainty, above it a key is read exactly
+  double valued;      ///< direct: threshold on the weight, above it a value is read
   Walk walk;
   Walk value_walk;
 };
@@ -116,10 +120,13 @@ struct Step {
   std::int64_t blocks;  ///< indexed blocks with a key that some row sees
   std::int64_t spans;   ///< of blocks; one more follows for keys that are not indexed
   std::int64_t q_stride, o_stride;
+  double root_d;        ///< √d
+  double chain;         ///< sum_chain
   std::int64_t pinned;  ///< keys read exactly in any case: pinned ones, then those after the last block
   std::array<StepRow, sieve_rows> row;
   Walk walk;             ///< of budgets that the rows share
   bool dense;            ///< give up: compute densely
+  bool direct;           ///< scan both meshes at once, so that there is nothing to refine
   bool counting;         ///< budgets of bytes: the rows share one walk; topk: still counting keys
   std::int64_t every;    ///< walks look at one block in `every`
   bool sane;             ///< the sampled bounds are in range
@@ -153,6 +160,10 @@ struct Step {
   [[nodiscard]] bool sampled(std::int64_t block) const { return picked(block, sample_stride(blocks)); }
   static bool picked(std::int64_t block, std::int64_t stride) { return block % stride == stride - 1; }
   [[nodiscard]] BlockRow& at(std::int64_t block, int r) const { return block_row[block * rows + r]; }
+  /// A direct scan uses the integers of a block at once, and each worker's in its scratch.
+  [[nodiscard]] std::int16_t* integers(std::int64_t block, float* scratch) const {
+    return direct ? reinterpret_cast<std::int16_t*>(scratch + fold_scratch * layout->d32) : integers(block);
+  }
   [[nodiscard]] std::int16_t* integers(std::int64_t block) const {
     return folded + block * rows * layout->d32;
   }
@@ -187,6 +198,8 @@ struct Step {
 
 /// Floats of scratch that a stage needs on a worker.
 std::int64_t step_scratch(const Layout& layout, int rows, std::int64_t o_stride);
+/// Its last part, of a direct gather.
+std::int64_t direct_scratch(const Layout& layout, int rows);
 
 /// Scans one block in stride, each relative to the logit of its own centre, and sets the references of the
 /// rows to the largest logits found.
@@ -198,6 +211,8 @@ void pin(Step& step, float* scratch);
 void scan_span(Step& step, std::int64_t span, float* scratch);
 void refine_span(Step& step, std::int64_t span, float* scratch);
 void gather_span(Step& step, std::int64_t span, float* scratch);
+/// The same after a direct scan.
+void gather_direct(Step& step, std::int64_t span, float* scratch);
 /// Output, log-sum-exp and certificates; false if a number is out of range or tau misses a mass budget.
 bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
              std::span<Certificate> certificates);

@@ -29,6 +29,7 @@ double seconds_since(Clock::time_point start) {
 struct Tried {
   Budget budget;
   bool ladder;
+  bool direct;  ///< as soon as possible, and not densely because that were sooner
   std::string name;
 };
 
@@ -37,9 +38,12 @@ std::vector<Tried> tried_budgets() {
   for (const char* text :
        {"mass:0.3", "mass:0.05", "mass:0.01", "mass:0.001", "bytes:0.2", "bytes:0.4", "topk:4", "topk:64",
         "power:1,0.5", "power:2,0.7", "window:64,4", "window:512,0"})
-    for (const bool ladder : {true, false})
-      all.push_back({parse_budget(text), ladder,
-                     fmt::format("{:02} {}{}", all.size() + 1, text, ladder ? "" : ", ladder off")});
+    for (const char* how : {"", ", direct", ", ladder off"}) {
+      const bool direct = how == std::string_view(", direct");
+      if (direct && !std::string_view(text).starts_with("mass")) continue;
+      all.push_back({parse_budget(text), how != std::string_view(", ladder off"), direct,
+                     fmt::format("{:02} {}{}", all.size() + 1, text, how)});
+    }
   return all;
 }
 
@@ -53,6 +57,8 @@ Tally try_budgets(const SieveCall& call, const std::string& kind, const std::str
     SieveCall one = call;
     one.budgets = {&tried.budget, 1};
     one.ladder = tried.ladder;
+    one.fewest_bytes = call.fewest_bytes && !tried.direct;
+    one.forecast = !tried.direct;
     const Report report = check_call(oracle, one, dense ? &*dense : nullptr, workspace);
     tally.kinds[kind].report.add(report);
     tally.budgets[tried.name].report.add(report);

@@ -22,6 +22,7 @@ enum class Claim { tau, error, lse };
 struct Start {
   Budget budget;
   bool ladder;
+  bool direct;
   Claim claim;
   DType dtype;
   std::int64_t d;
@@ -69,6 +70,7 @@ Height height(const Position& at, const Start& start, Workspace& workspace) {
   call.kv = tables.heads();
   call.budgets = {&start.budget, 1};
   call.ladder = start.ladder;
+  call.fewest_bytes = call.forecast = !start.direct;
   const std::optional<SieveResult> result = run_attend(call, workspace);
   if (!result || result->certificates[0].dense) return {};
   const Oracle oracle(shape, call.q, call.kv, {});
@@ -130,11 +132,15 @@ void change(Position& at, std::mt19937_64& random) {
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const char* text : {"window:1,0", "mass:0.3", "mass:0.02", "topk:8", "bytes:0.3"})
-    for (const bool ladder : {true, false})
+    for (const auto& [ladder, direct] :
+         {std::pair{true, false}, std::pair{true, true}, std::pair{false, false}}) {
+      const Budget budget = parse_budget(text);
+      if (direct && budget.kind != Budget::Kind::mass) continue;
       for (const Claim claim : {Claim::tau, Claim::error, Claim::lse})
         for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
           for (const std::int64_t d : {1, 2, 8, 33})
-            all.push_back({parse_budget(text), ladder, claim, dtype, d});
+            all.push_back({budget, ladder, direct, claim, dtype, d});
+    }
   return all;
 }
 
@@ -166,7 +172,10 @@ std::vector<ClimbLine> climb(const CampaignOptions& options, std::int64_t steps)
     }
     const char* claims[] = {"tau", "error", "lse"};
     const std::lock_guard lock(mutex);
-    lines.push_back({fmt::format("{}{}", to_string(start.budget), start.ladder ? "" : ", ladder off"),
+    lines.push_back({fmt::format("{}{}", to_string(start.budget),
+                                 start.direct   ? ", direct"
+                                 : start.ladder ? ""
+                                                : ", ladder off"),
                      claims[static_cast<int>(start.claim)],
                      fmt::format("{} d = {}: {}", name_of(start.dtype), start.d, best.text), best.ratio,
                      steps + 1, violations});

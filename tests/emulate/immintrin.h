@@ -1,6 +1,6 @@
-// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp uses, as the
-// instruction set reference defines them, one lane at a time. The tests compile that file a second time
-// with this header found before the compiler's, and run it where the real target cannot run.
+// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp and vnni.cpp use, as
+// the instruction set reference defines them, one lane at a time. The tests compile these files a second
+// time with this header found before the compiler's, and run them where the real targets cannot run.
 #pragma once
 
 #include_next <immintrin.h>
@@ -132,6 +132,38 @@ inline m512i each_long(auto f) {
   for (int i = 0; i < lanes / 2; ++i) y[i] = f(i);
   return read<m512i>(y);
 }
+/// Lanes of a and b in turn, from the first or second half of every 128 bits.
+template <class Lane>
+m512i interleave(m512i a, m512i b, int half) {
+  constexpr int n = 16 / sizeof(Lane);
+  Lane x[4 * n], y[4 * n], z[4 * n];
+  std::memcpy(x, &a, sizeof x);
+  std::memcpy(y, &b, sizeof y);
+  for (int i = 0; i < 4 * n; ++i) {
+    const int from = i / n * n + half * n / 2 + i % n / 2;
+    z[i] = i % 2 == 0 ? x[from] : y[from];
+  }
+  return read<m512i>(z);
+}
+template <int how>
+m512i ternary(m512i a, m512i b, m512i c) {
+  static_assert(how == 0xCA, "the only one that is emulated");
+  return (a & b) | (~a & c);
+}
+inline __m256i low_bytes(m512i x) {
+  std::uint8_t y[32];
+  for (int i = 0; i < 32; ++i) y[i] = static_cast<std::uint8_t>(short_of(x, i));
+  return read<__m256i>(y);
+}
+/// Unsigned bytes of a by signed bytes of b, four to a lane.
+inline m512i dot_bytes(m512i sum, m512i a, m512i b) {
+  return each_integer([&](int i) {
+    std::int32_t total = sum[i];
+    for (int s = 4 * i; s < 4 * i + 4; ++s)
+      total += byte_of(&a, s) * static_cast<std::int8_t>(byte_of(&b, s));
+    return total;
+  });
+}
 /// Sixteen floats as f16, rounded as `how` says.
 template <int how>
 __m256i halves(m512 x) {
@@ -174,9 +206,10 @@ __m256i halves(m512 x) {
       [v_ = (x)](int i) { return std::int32_t{tamis::emulated::byte_of(&v_, i)}; })
 #define _mm512_cvtepu8_epi16(x) \
   tamis::emulated::each_short([v_ = (x)](int i) { return std::int16_t{tamis::emulated::byte_of(&v_, i)}; })
-#define _mm512_srli_epi16(x, n) \
-  tamis::emulated::each_short(  \
-      [v_ = (x)](int i) { return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) >> (n); })
+#define _mm512_srli_epi16(x, n)                                                \
+  tamis::emulated::each_short([v_ = (x), n_ = (n)](int i) {                    \
+    return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) >> n_; \
+  })
 #define _mm512_madd_epi16(a, b) tamis::emulated::madd(_mm512_setzero_si512(), a, b)
 #define _mm512_reduce_add_epi32(x) tamis::emulated::sum_of(x)
 #define _mm512_castsi512_si256(x) tamis::emulated::integer_half_of(x, 0)
@@ -212,6 +245,9 @@ __m256i halves(m512 x) {
 #define _mm512_cvtps_ph(x, how) tamis::emulated::halves<how>(x)
 #define _mm512_sqrt_ps(x) tamis::emulated::each([v_ = (x)](int i) { return std::sqrt(v_[i]); })
 #define _mm512_div_ps(a, b) ((a) / (b))
+#define _mm512_scalef_ps(a, b) \
+  tamis::emulated::each(       \
+      [a_ = (a), b_ = (b)](int i) { return std::ldexp(a_[i], static_cast<int>(std::floor(b_[i]))); })
 #define _mm512_srli_epi32(x, n)  \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) >> (n)); })
@@ -228,6 +264,30 @@ __m256i halves(m512 x) {
   tamis::emulated::each_integer(         \
       [a_ = (a), b_ = (b)](int i) { return tamis::emulated::bit(k, i) ? b_[i] : a_[i]; })
 #define _mm512_xor_si512(a, b) ((a) ^ (b))
+#define _mm512_storeu_si512(p, x)            \
+  tamis::emulated::m512i stored_bits_ = (x); \
+  std::memcpy(p, &stored_bits_, sizeof stored_bits_)
+#define _mm512_unpacklo_epi32(a, b) tamis::emulated::interleave<std::uint32_t>(a, b, 0)
+#define _mm512_unpackhi_epi32(a, b) tamis::emulated::interleave<std::uint32_t>(a, b, 1)
+#define _mm512_unpacklo_epi64(a, b) tamis::emulated::interleave<std::uint64_t>(a, b, 0)
+#define _mm512_unpackhi_epi64(a, b) tamis::emulated::interleave<std::uint64_t>(a, b, 1)
+#define _mm512_ternarylogic_epi32(a, b, c, how) tamis::emulated::ternary<how>(a, b, c)
+#define _mm512_set1_epi8(x) tamis::emulated::each_short([](int) { return (x)*0x0101; })
+#define _mm512_slli_epi16(x, n) \
+  tamis::emulated::each_short(  \
+      [v_ = (x)](int i) { return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) << (n); })
+#define _mm512_srai_epi16(x, n) \
+  tamis::emulated::each_short([v_ = (x)](int i) { return tamis::emulated::short_of(v_, i) >> (n); })
+#define _mm512_add_epi16(a, b)                                                  \
+  tamis::emulated::each_short([a_ = (a), b_ = (b)](int i) {                     \
+    return tamis::emulated::short_of(a_, i) + tamis::emulated::short_of(b_, i); \
+  })
+#define _mm512_sub_epi16(a, b)                                                  \
+  tamis::emulated::each_short([a_ = (a), b_ = (b)](int i) {                     \
+    return tamis::emulated::short_of(a_, i) - tamis::emulated::short_of(b_, i); \
+  })
+#define _mm512_cvtepi16_epi8(x) tamis::emulated::low_bytes(x)
+#define _mm512_dpbusd_epi32(sum, a, b) tamis::emulated::dot_bytes(sum, a, b)
 #define _mm512_cvtepu16_epi32(x) \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(tamis::emulated::half(v_, i)); })

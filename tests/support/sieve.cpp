@@ -52,6 +52,7 @@ std::optional<SieveResult> run_attend(const SieveCall& call, Workspace& workspac
   options.ladder = call.ladder;
   options.dense_below = call.dense_below;
   options.fewest_bytes = call.fewest_bytes;
+  options.forecast = call.forecast;
   if (weights && result.keys > 0) {
     result.weights.resize(rows * static_cast<std::size_t>(result.keys));
     options.weights = {result.weights.data(), call.shape.rows(), result.keys};

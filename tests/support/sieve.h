@@ -23,8 +23,16 @@ struct SieveCall {
   std::span<const Budget> budgets;
   bool ladder = true;
   std::int64_t dense_below = 0;
+  bool forecast = true;
   bool fewest_bytes = true;  ///< most checks are about what is read, not about when that pays
 
+  /// The same, met as soon as possible and never densely because that were sooner: budgets of mass by a
+  /// direct scan.
+  [[nodiscard]] SieveCall directly() const {
+    SieveCall call = *this;
+    call.fewest_bytes = call.forecast = false;
+    return call;
+  }
   [[nodiscard]] std::int64_t rows_per_head() const { return shape.group() * shape.queries; }
   [[nodiscard]] const Budget& budget(std::int64_t row) const {
     return budgets[budgets.size() == 1 ? 0 : static_cast<std::size_t>(row / shape.queries)];

@@ -308,10 +308,10 @@ TEST(IndexFile, MetadataThatLiesIsRefused) {
   const std::string not_an_index = "is not an index; the metadata of one has 'format' = 'tamis-index'";
   EXPECT_EQ(with("format", "tamis-trace"), not_an_index);
   EXPECT_EQ(without("format"), not_an_index);
-  EXPECT_EQ(with("version", "2"),
-            "is an index of version '2'; this tamis reads version '1': build it again");
+  EXPECT_EQ(with("version", "1"),
+            "is an index of version '1'; this tamis reads version '2': build it again");
   EXPECT_EQ(without("version"),
-            "is an index of version unknown; this tamis reads version '1': build it again");
+            "is an index of version unknown; this tamis reads version '2': build it again");
   EXPECT_EQ(without("kv_hash"), "the metadata has no 'kv_hash'; the file is damaged");
   EXPECT_EQ(without("checksum"), "the metadata has no 'checksum'; the file is damaged");
   EXPECT_EQ(with("note", "x"), "the metadata has an entry 'note', which no index has");

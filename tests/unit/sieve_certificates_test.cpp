@@ -9,6 +9,7 @@
 
 #include <tamis/sieve.h>
 
+#include "kernels/kernels.h"
 #include "support/certificates.h"
 #include "support/sieve.h"
 #include "support/targets.h"
@@ -23,7 +24,10 @@ Oracle oracle_of(const Problem& problem) {
 TEST(Sieve, TauAndErrorsAreNeverBelowTheTrueDistances) {
   Workspace workspace(1);
   const std::vector<Budget> budgets = sieve_budgets();
-  Report all;
+  std::vector<Budget> masses;
+  for (const Budget& budget : budgets)
+    if (budget.kind == Budget::Kind::mass) masses.push_back(budget);
+  Report all, directly, wide;
   for (const SieveCase& c : sieve_cases()) {
     const Problem problem(c.attention);
     const Oracle oracle = oracle_of(problem);
@@ -32,8 +36,21 @@ TEST(Sieve, TauAndErrorsAreNeverBelowTheTrueDistances) {
       const Report report = check_budgets(oracle, call_of(index, problem, {}), budgets, workspace);
       EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << text(report.examples);
       all.add(report);
+      SieveCall soon = call_of(index, problem, {}).directly();
+      const std::optional<DenseResult> dense = run_dense(soon, workspace);
+      for (const Budget& mass : masses) {
+        soon.budgets = {&mass, 1};
+        const Report found = check_call(oracle, soon, dense ? &*dense : nullptr, workspace);
+        EXPECT_EQ(found.violations, 0)
+            << name(c) << " directly on " << target << ": " << text(found.examples);
+        directly.add(found);
+        if (c.attention.shape.head_dim > channels_summed) wide.add(found);
+      }
     });
   }
+  EXPECT_LT(directly.dense, directly.records / 2);
+  EXPECT_LT(wide.dense, wide.records);
+  all.add(directly);
   EXPECT_LT(all.blind, all.records / 20);  // the oracle can tell
   std::cout << all.records << " certificates, " << all.dense << " dense, " << all.blind
             << " below what the oracle resolves\n";
@@ -42,18 +59,24 @@ TEST(Sieve, TauAndErrorsAreNeverBelowTheTrueDistances) {
 TEST(Sieve, HoldsOnEveryCaseOfDenseAttention) {
   Workspace workspace(1);
   const std::vector<Budget> budgets = sieve_budgets();
-  std::size_t i = 0;
+  std::int64_t number = 0;
+  std::size_t next = 0;
   for (const Case& attention : attention_cases()) {
     // An index needs heads of one length; far more rows than are read sparsely only take time.
     if (attention.ragged || attention.shape.group() * attention.shape.queries > 2 * sieve_rows) continue;
-    const SieveCase c{attention, static_cast<std::int64_t>(i % 3 * 4), i % 2 == 0};
+    const SieveCase c{attention, number % 3 * 4, number % 2 == 0};
     const Problem problem(attention);
     const Oracle oracle = oracle_of(problem);
+    // Another number of budgets for every case: each target meets each of them.
+    next += static_cast<std::size_t>(number++ % 3);
     for_each_target([&](const char* target) {
       const Index index = index_of(c, problem);
-      const std::span<const Budget> one = std::span(budgets).subspan(i++ % budgets.size(), 1);
-      const Report report = check_budgets(oracle, call_of(index, problem, {}), one, workspace);
-      EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << text(report.examples);
+      const std::span<const Budget> one = std::span(budgets).subspan(next++ % budgets.size(), 1);
+      const SieveCall call = call_of(index, problem, {});
+      for (const SieveCall& how : {call, call.directly()}) {
+        const Report report = check_budgets(oracle, how, one, workspace);
+        EXPECT_EQ(report.violations, 0) << name(c) << " on " << target << ": " << text(report.examples);
+      }
     });
   }
 }
@@ -74,8 +97,10 @@ TEST(Sieve, EveryHeadKeepsItsOwnBudget) {
     for (const char* text : texts) budgets.push_back(parse_budget(text));
     const SieveCall call = call_of(index, problem, budgets);
     const std::optional<DenseResult> dense = run_dense(call, workspace);
-    const Report report = check_call(oracle, call, &*dense, workspace);
-    EXPECT_EQ(report.violations, 0) << text(report.examples);
+    for (const SieveCall& how : {call, call.directly()}) {
+      const Report report = check_call(oracle, how, &*dense, workspace);
+      EXPECT_EQ(report.violations, 0) << text(report.examples);
+    }
   }
 }
 
@@ -110,8 +135,9 @@ RC_GTEST_PROP(Sieve, CertificatesHoldForAnyShapeAndBudget, ()) {
   const Problem problem(c.attention);
   const Index index = index_of(c, problem);
   Workspace workspace(1);
-  const Report report =
-      check_budgets(oracle_of(problem), call_of(index, problem, {}), std::span(&budget, 1), workspace);
+  SieveCall call = call_of(index, problem, {});
+  if (*rc::gen::arbitrary<bool>()) call = call.directly();
+  const Report report = check_budgets(oracle_of(problem), call, std::span(&budget, 1), workspace);
   if (report.violations > 0) RC_FAIL(name(c) + ": " + text(report.examples));
 }
 

@@ -62,12 +62,15 @@ TEST(SieveContract, SameBitsForAnyNumberOfThreadsWarmOrCold) {
       int sparse = 0;
       for (const Budget& budget : budgets)
         for (const bool ladder : {true, false})
-          for (const bool fewest_bytes : {true, false}) {
+          for (const auto& [fewest_bytes, forecast] :
+               {std::pair{true, true}, std::pair{false, true}, std::pair{false, false}}) {
             Workspace cold(1);
             SieveCall call = scene.call(budget, ladder);
             call.fewest_bytes = fewest_bytes;
+            call.forecast = forecast;
             const SieveResult first = run_attend(call, cold).value();
-            if (budget.kind == Budget::Kind::mass && !fewest_bytes && !first.certificates[0].dense)
+            if (budget.kind == Budget::Kind::mass && ladder && !fewest_bytes && forecast &&
+                !first.certificates[0].dense)
               ++sparse;
             EXPECT_TRUE(same_bits(first, run_attend(call, warm).value())) << to_string(budget);
             // After another problem, another budget and itself, with and without the weights.
@@ -88,13 +91,15 @@ TEST(SieveContract, ResultsDoNotDependOnWhatTheOtherKvHeadsHold) {
   Shape alone = scene.problem.shape();
   alone.kv_heads = 1;
   alone.query_heads /= 2;
-  for (const Budget& budget : sieve_budgets()) {
-    const SieveResult both = run_attend(scene.call(budget), workspace).value();
+  const std::vector<Budget> budgets = sieve_budgets();
+  for (std::size_t i = 0; i < 2 * budgets.size(); ++i) {
+    const SieveCall whole = i % 2 == 0 ? scene.call(budgets[i / 2]) : scene.call(budgets[i / 2]).directly();
+    const SieveResult both = run_attend(whole, workspace).value();
     for (std::int64_t h = 0; h < 2; ++h) {
       const auto kv = scene.problem.kv().subspan(static_cast<std::size_t>(h), 1);
       Index index({alone.dtype, 1, alone.head_dim, alone.value_dim});
       index.extend(kv, workspace);
-      SieveCall call = scene.call(budget);
+      SieveCall call = whole;
       call.index = &index;
       call.shape = alone;
       call.kv = kv;
@@ -167,7 +172,8 @@ TEST(SieveContract, AllocatesNothingOnceTheWorkspaceHasSeenTheCall) {
   const Scene scene(2000, 4, 2);
   Workspace workspace(1);
   for (const Budget& budget : sieve_budgets())
-    for (const bool ladder : {true, false}) {
+    for (const auto& [ladder, direct] :
+         {std::pair{true, false}, std::pair{true, true}, std::pair{false, false}}) {
       const Shape& shape = scene.problem.shape();
       std::vector<float> out(static_cast<std::size_t>(shape.rows() * shape.value_dim));
       std::vector<float> lse(static_cast<std::size_t>(shape.rows()));
@@ -175,7 +181,7 @@ TEST(SieveContract, AllocatesNothingOnceTheWorkspaceHasSeenTheCall) {
       SieveOptions options;
       options.ladder = ladder;
       options.dense_below = 0;
-      options.fewest_bytes = true;
+      options.fewest_bytes = options.forecast = !direct;
       const auto call = [&] {
         attend(scene.index, shape, scene.problem.q(), scene.problem.kv(), {}, {&budget, 1}, options,
                workspace, {out.data(), shape.rows(), shape.value_dim}, lse, certificates);
@@ -190,18 +196,22 @@ TEST(SieveContract, AllocatesNothingOnceTheWorkspaceHasSeenTheCall) {
 TEST(SieveContract, ManyThreadsMayAttendOnOneIndex) {
   const Scene scene(1200, 3, 2);
   const std::vector<Budget> budgets = sieve_budgets();
+  std::vector<SieveCall> calls;
+  for (const Budget& budget : budgets) {
+    calls.push_back(scene.call(budget));
+    if (budget.kind == Budget::Kind::mass) calls.push_back(scene.call(budget).directly());
+  }
   std::vector<SieveResult> expected;
   Workspace workspace(1);
-  for (const Budget& budget : budgets)
-    expected.push_back(run_attend(scene.call(budget), workspace).value());
+  for (const SieveCall& call : calls) expected.push_back(run_attend(call, workspace).value());
   std::vector<int> wrong(4);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < wrong.size(); ++t)
     threads.emplace_back([&, t] {
       Workspace own(t % 2 == 0 ? 1 : 2);
-      for (std::size_t i = 0; i < budgets.size(); ++i) {
-        const std::size_t at = (i + t) % budgets.size();
-        wrong[t] += !same_bits(run_attend(scene.call(budgets[at]), own).value(), expected[at]);
+      for (std::size_t i = 0; i < calls.size(); ++i) {
+        const std::size_t at = (i + t) % calls.size();
+        wrong[t] += !same_bits(run_attend(calls[at], own).value(), expected[at]);
       }
     });
   for (std::thread& thread : threads) thread.join();

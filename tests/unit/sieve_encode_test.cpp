@@ -93,7 +93,15 @@ void expect_above(double above, double norm, double room, bool tight, const char
   }
 }
 
-std::uint8_t low_code(const std::uint8_t* codes, std::int64_t c) {
+/// Of a plane whose groups of four bytes lie a stride apart.
+std::uint8_t plane_code(const std::uint8_t* codes, std::int64_t c, std::int64_t stride) {
+  constexpr std::array<std::int64_t, 4> order{0, 2, 1, 3};
+  const std::int64_t group = c / 32 * 4 + c % 16 / 4;
+  return static_cast<std::uint8_t>(
+      (codes[group * stride + order[static_cast<std::size_t>(c % 4)]] >> (c % 32 < 16 ? 0 : 4)) & 15);
+}
+
+std::uint8_t value_code(const std::uint8_t* codes, std::int64_t c) {
   return static_cast<std::uint8_t>((codes[c / 32 * 16 + c % 16] >> (c % 32 < 16 ? 0 : 4)) & 15);
 }
 
@@ -142,9 +150,8 @@ void check(DType dtype, const Case& c, std::int64_t d, std::int64_t value_d) {
     }
     double r4 = 0, r8 = 0;
     for (std::int64_t i = 0; i < d; ++i) {
-      const std::uint8_t pair = coarse.high()[j / 16 * (layout.d4 * 8) + i / 4 * 32 + j % 16 * 2 + i % 2];
-      const int high = i % 4 < 2 ? pair & 15 : pair >> 4;
-      const int code = 16 * high + low_code(middle.low() + j * layout.stride, i);
+      const int high = plane_code(coarse.high() + j / 16 * (layout.d32 * 8) + j % 16 * 4, i, 64);
+      const int code = 16 * high + plane_code(middle.low() + j * layout.low_stride(), i, 4);
       const double y =
           (k.at(j, i) - centre[static_cast<std::size_t>(i)]) / step[static_cast<std::size_t>(i)];
       r4 += std::pow(y - (high - 7.5), 2);
@@ -166,7 +173,7 @@ void check(DType dtype, const Case& c, std::int64_t d, std::int64_t value_d) {
     double distance = 0, residual = 0, span = 0;
     for (std::int64_t i = 0; i < value_d; ++i) {
       const double y = v.at(j, i) - to_float(coarse.centroid()[i]);
-      const int code = low_code(middle.value_codes() + j * layout.stride, i);
+      const int code = value_code(middle.value_codes() + j * layout.value_stride(), i);
       distance += y * y;
       span = std::max(span, std::abs(y));
       residual += std::pow(y - low - width * code, 2);
