@@ -15,7 +15,11 @@ using Integers = __m512i;
 using Floats = __m512;
 Integers integers(int x) { return _mm512_set1_epi32(x); }
 Floats floats(float x) { return _mm512_set1_ps(x); }
+#ifdef __AVX512VNNI__
+Integers step(Integers a, Integers x) { return _mm512_dpwssd_epi32(a, x, x); }
+#else
 Integers step(Integers a, Integers x) { return _mm512_add_epi32(a, _mm512_madd_epi16(x, x)); }
+#endif
 Floats step(Floats a, Floats x) { return _mm512_fmadd_ps(x, x, a); }
 int any(Integers a) { return _mm512_reduce_add_epi32(a); }
 int any(Floats a) { return any(_mm512_castps_si512(a)); }

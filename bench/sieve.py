@@ -30,7 +30,7 @@ SHAPES = [sieve_data.Shape(32, 8, 128), sieve_data.Shape(32, 8, 64), sieve_data.
 # Budget and ladder.
 BUDGETS = [("mass:0.05", True), ("mass:0.01", True), ("mass:0.05", False), ("bytes:0.25", True)]
 # Families whose step is taken apart at the longest context: where sparse reading pays, and where not.
-STAGED = ["real-like", "gaussian σ = 1"]
+STAGED = ["real-like", "law", "gaussian σ = 1"]
 CHECKED = 2  # steps compared with f64
 
 

@@ -1,4 +1,4 @@
-"""Keys, values and queries for the sieve's benchmark: two families, both synthetic, both reproducible.
+"""Keys, values and queries for the sieve's benchmark: three families, all synthetic and reproducible.
 
 real-like   made from the trace in data/, whose three layers hold one KV head with three query heads of
             size 64 each. A KV head keeps the trace's first run of 128 tokens (its attention sinks) and
@@ -9,11 +9,16 @@ real-like   made from the trace in data/, whose three layers hold one KV head wi
             positions. Steps are the trace's last 16 queries (positions 8161, 8163 … 8191), in order.
             A context longer than the trace repeats what the trace holds, so that the number of keys that
             matter grows in proportion to n: pessimistic for heads where it grows more slowly in real text.
+law         the keys and values of real-like, with queries multiplied by a number of their own, such that as
+            many keys hold 95 % of a query's weight as the law k(n) = k(8192)·(n/8192)^C says, C = 0.61
+            being the median over heads that `tamis profile` measured on the trace from which data/ was
+            cut; k(8192) is that of the same query at n = 8192, where both families agree. Longer queries
+            make every bound from codes wider in proportion: sparser does not mean easier throughout.
 gaussian    keys and values i.i.d. N(0, 1), queries i.i.d. N(0, σ²), so that logits have spread σ: nothing
             to find. At σ = 1 attention is nearly uniform; at σ = 3 few keys matter, but unstructured ones.
 
 All numbers are rounded until f32, f16 and bf16 hold them exactly. Streams are NumPy's Philox, keyed by a
-seed and, for real-like data, the KV head. Costs about a second per 100 MB.
+seed and, but for gaussian data, the KV head. Costs about a second per 100 MB, for the law about ten.
 """
 
 import json
@@ -26,8 +31,11 @@ import numpy as np
 TRACE = Path(__file__).resolve().parent.parent / "data/smollm2-kjv-8k-small.safetensors"
 LAYERS = (3, 12, 21)
 TRACE_DIM = 64
+TRACE_LENGTH = 8192
 RUN = 128  # tokens
 STEPS = 16
+LAW = 0.61  # exponent C
+TAIL = 0.05
 SEED = 4
 
 
@@ -130,6 +138,38 @@ def real_like(shape, n):
     return Inputs(q, every_dtype(k, v))
 
 
+def falling_logits(shape, n, inputs):
+    """For every step and query head, the logits of its query in natural units, largest first."""
+    k = inputs.kv["f32"][0]
+    for step in range(STEPS):
+        for h in range(shape.heads):
+            logits = k[h // shape.group] @ (inputs.q[step, h, 0] * np.float32(shape.scale))
+            yield step, h, np.sort(logits)[::-1].astype(np.float64)
+
+
+def keys_needed(logits, factor=1.0):
+    """How many keys hold all but TAIL of the weight, with the query multiplied by a factor."""
+    held = np.cumsum(np.exp(factor * (logits - logits[0])))
+    return 1 + int(np.searchsorted(held, (1 - TAIL) * held[-1]))
+
+
+def law(shape, n):
+    inputs = real_like(shape, n)
+    if n == TRACE_LENGTH:
+        return inputs
+    short = real_like(shape, TRACE_LENGTH)
+    before = [keys_needed(x) for _, _, x in falling_logits(shape, TRACE_LENGTH, short)]
+    q = np.empty_like(inputs.q)
+    for (step, h, logits), k in zip(falling_logits(shape, n, inputs), before, strict=True):
+        wanted = k * (n / TRACE_LENGTH) ** LAW
+        least, most = 0.125, 8.0  # of the factor; fewer keys are needed the larger it is
+        for _ in range(12):
+            middle = (least * most) ** 0.5
+            least, most = (middle, most) if keys_needed(logits, middle) > wanted else (least, middle)
+        q[step, h] = shorten(inputs.q[step, h] * np.float32(middle))
+    return Inputs(q, inputs.kv)
+
+
 def gaussian(shape, n, sigma):
     rng = stream(0)
     q = memory.normal(rng, (STEPS, shape.heads, 1, shape.d), steps_per_sigma=16 * sigma, sigma=sigma)
@@ -139,6 +179,7 @@ def gaussian(shape, n, sigma):
 
 FAMILIES = {
     "real-like": real_like,
+    "law": law,
     "gaussian σ = 1": lambda shape, n: gaussian(shape, n, 1),
     "gaussian σ = 3": lambda shape, n: gaussian(shape, n, 3),
 }

@@ -68,10 +68,12 @@ struct Probe {
       const auto scanned = static_cast<double>(c.coarse_bytes > 0 ? index.tokens() : 0);
       const auto keys = static_cast<double>(c.exact_keys);
       const auto values = static_cast<double>(c.exact_values + c.middle_values);
+      // A direct scan, or the sample of one, reads the codes of both meshes and multiplies once.
+      const bool direct = c.coarse_keys == 0;
       at(Stage::scan).bytes += static_cast<double>(c.coarse_bytes);
       at(Stage::scan).integer += rows * d * scanned;
-      at(Stage::refine).bytes += static_cast<double>(c.middle_bytes - coded);
-      at(Stage::refine).integer += rows * d * refined;
+      at(direct ? Stage::scan : Stage::refine).bytes += static_cast<double>(c.middle_bytes - coded);
+      if (!direct) at(Stage::refine).integer += rows * d * refined;
       StageCost& exact = at(c.dense ? Stage::dense : Stage::gather);
       exact.bytes += static_cast<double>(c.exact_bytes + coded);
       exact.floating += rows * (d * keys + value_d * values);
