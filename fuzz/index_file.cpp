@@ -5,6 +5,7 @@
 #include <tamis/sieve.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "target.h"
@@ -23,15 +24,15 @@ void attend_with(const tamis::Index& index, std::span<const tamis::KvPages> kv) 
   shape.value_dim = value_dim;
   tamis::SieveOptions options;
   options.dense_below = 1;
-  options.fewest_bytes = true;
   constexpr std::array<float, head_dim> q{1, -2, 0.5F};
   for (const char* text : {"mass:0.05", "bytes:0.25", "topk:3", "window:9,2"})
-    for (const bool ladder : {true, false}) {
+    for (const auto& [ladder, direct] : {std::pair{true, false}, {true, true}, {false, false}}) {
       const tamis::Budget budget = tamis::parse_budget(text);
       std::array<float, value_dim> out{};
       float lse = 0;
       tamis::Certificate certificate;
       options.ladder = ladder;
+      options.fewest_bytes = options.forecast = !direct;
       tamis::attend(index, shape, {q.data(), 1, head_dim}, kv, {}, {&budget, 1}, options, workspace,
                     {out.data(), 1, value_dim}, {&lse, 1}, {&certificate, 1});
     }

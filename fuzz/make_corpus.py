@@ -359,7 +359,7 @@ def xxh64(data):
 
 
 INDEX_METADATA = {
-    "format": "tamis-index", "version": "1", "dtype": "f16", "kv_heads": "1", "head_dim": "3",
+    "format": "tamis-index", "version": "2", "dtype": "f16", "kv_heads": "1", "head_dim": "3",
     "value_dim": "2", "sinks": "4", "values": "true", "tokens": "128",
 }  # fmt: skip
 # Four sinks, then keys whose residuals have the norm 100.
@@ -376,11 +376,12 @@ def coarse_record(unit=1.0, sizes=(3.0, 1.0, 0.5, 2.0, 2.0), most=(100, 9, 4), u
     """As src/sieve/layout.h says, for head sizes 3 and 2: what every scan reads."""
     head = struct.pack("<6f4BI", unit, *sizes, *most, 0, unused)
     channels = struct.pack("<3H58x3H58x", *[centre] * 3, *[step] * 3)
-    return lines(head + channels + norms + struct.pack("<2H60x", *[centroid] * 2) + bytes(range(256)))
+    before = lines(head + channels + norms + struct.pack("<2H60x", *[centroid] * 2))
+    return lines(before + bytes(range(256)) * 8)
 
 
 def middle_record(norms=bytes([0] * 4 + [9] * 124), low=0xBF80, step=0x3E00):
-    """The rest: low nibbles and value codes of each key, norms, and the range of each value."""
+    """The rest: low nibbles of all keys, value codes, norms, and the range of each value."""
     values = bytes([50] * 128) + struct.pack("<256H", *[low] * 128, *[step] * 128)
     return lines(bytes(i * 7 % 256 for i in range(128 * 32)) + norms + values)
 
@@ -413,7 +414,7 @@ def index_seeds():
               middle_record(bytes(128))),
     )  # fmt: skip
     yield "no-version", index({"version": None})
-    yield "other-version", index({"version": "2"})
+    yield "other-version", index({"version": "1"})
     yield "other-format", index({"format": "tamis-trace"})
     yield "unknown-entry", index({"note": "x"})
     yield "no-hash", index({"kv_hash": None})
@@ -451,7 +452,7 @@ def index_seeds():
     yield "value-step-nan", index(middle=middle_record(step=0x7FC0))
     yield "huge-numbers", index(coarse=coarse_record(unit=2.0**100, sizes=(3.4e38,) * 5, step=0x7BFF))
     yield "tiny-numbers", index(coarse=coarse_record(unit=2.0**-100, sizes=(0.0, 0.0, 1e-45, 0.0, 0.0)))
-    yield "one-tensor", safetensors({"coarse": ("U8", [1, 1, 640], None)}, INDEX_METADATA)
+    yield "one-tensor", safetensors({"coarse": ("U8", [1, 1, 2432], None)}, INDEX_METADATA)
     yield "truncated", index()[:-3]
 
 
