@@ -47,9 +47,9 @@ std::int64_t marked_in(const SpanMask& mask, int n) {
 
 /// Into the second cache: what is read later in this span, in hundreds of lines.
 void prefetch_far(const void* row, std::int64_t bytes) {
-  const auto first = reinterpret_cast<std::uintptr_t>(row);
-  for (std::uintptr_t line = first / 64 * 64; line < first + static_cast<std::uintptr_t>(bytes); line += 64)
-    __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+  const auto* first = static_cast<const std::byte*>(row);
+  const auto* line = first - reinterpret_cast<std::uintptr_t>(row) % 64;
+  for (; line < first + bytes; line += 64) __builtin_prefetch(line, 0, 2);
 }
 
 /// The weights above which the keys of each block are listed, and the blocks that have such keys.
