@@ -150,9 +150,9 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
   // A term meets at most these many roundings on its way into the output.
   const double sums =
       160 + 2 * span_blocks + 2 * static_cast<double>(step.spans) + static_cast<double>(step.pinned) / 64;
-  // Direct: sums of estimates are corrected for keys that are read exactly, which may leave a third of
+  // Direct: sums of estimates are corrected for keys that are read exactly, which may leave a fifth of
   // them.
-  const double chain = step.direct ? 3 * sums + 1024 : sums;
+  const double chain = step.direct ? 5 * sums + 1024 : sums;
   const double gamma = chain * unit_roundoff / (1 - chain * unit_roundoff);
   // Codes of a span are added in one chain: up to 16 blocks of 128 keys.
   const double code_chain = chain + span_blocks * block_keys;
