@@ -32,5 +32,25 @@ struct PlaneFetch {
   void stop() { next = plane, half = at = 0; }
 };
 
+/// Calls dots_of<R>(xi, dot, fetch_high, fetch_low) for all rows, four at a time; the first four fetch the
+/// next planes.
+template <int lines, class DotsOf>
+inline __attribute__((always_inline)) void for_rows(const std::uint8_t* high, const std::uint8_t* low,
+                                                    std::int64_t d32, const std::int16_t* xi, int rows,
+                                                    float* dot, const std::uint8_t* next_high,
+                                                    const std::uint8_t* next_low, DotsOf dots_of) {
+  constexpr int keys = 128;
+  PlaneFetch<lines> fetch_high(high, next_high, d32);
+  PlaneFetch<lines> fetch_low(low, next_low, d32);
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * keys) {
+    dots_of.template operator()<4>(xi, dot, fetch_high, fetch_low);
+    fetch_high.stop();
+    fetch_low.stop();
+  }
+  if (rows == 3) dots_of.template operator()<3>(xi, dot, fetch_high, fetch_low);
+  if (rows == 2) dots_of.template operator()<2>(xi, dot, fetch_high, fetch_low);
+  if (rows == 1) dots_of.template operator()<1>(xi, dot, fetch_high, fetch_low);
+}
+
 }  // namespace
 }  // namespace tamis

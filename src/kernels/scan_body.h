@@ -84,7 +84,8 @@ void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* 
 
 constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
 constexpr int most_groups = 1024 / 8;
-using ScanFetch = PlaneFetch<4 * scan_vectors * W >= 64 ? 4 * scan_vectors * W / 64 : 1>;
+constexpr int scan_lines = 4 * scan_vectors * W >= 64 ? 4 * scan_vectors * W / 64 : 1;
+using ScanFetch = PlaneFetch<scan_lines>;
 
 /// The low planes of some keys, turned so that keys run along lanes.
 struct TurnedKeys {
@@ -166,16 +167,10 @@ template <bool both>
 TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
                        const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
                        const std::uint8_t* next_low) {
-  ScanFetch fetch_high(high, next_high, d32);
-  ScanFetch fetch_low(low, next_low, d32);
-  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys) {
-    dots_of<4, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
-    fetch_high.stop();
-    fetch_low.stop();
-  }
-  if (rows == 3) dots_of<3, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
-  if (rows == 2) dots_of<2, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
-  if (rows == 1) dots_of<1, both>(high, low, d32, xi, dot, fetch_high, fetch_low);
+  for_rows<scan_lines>(high, low, d32, xi, rows, dot, next_high, next_low,
+                       [=]<int R>(const std::int16_t* x, float* to, auto& fetch_high, auto& fetch_low) {
+                         dots_of<R, both>(high, low, d32, x, to, fetch_high, fetch_low);
+                       });
 }
 
 void coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows, float* dot,

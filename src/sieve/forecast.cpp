@@ -22,13 +22,17 @@ Costs time_costs(const Step& step) {
   return {0.3 + 14 * x, 0.7 + 40 * x, 0.8 + 45 * x, 1 + 100 * x, 1 + 100 * x};
 }
 
-double dense_nanoseconds(double channels) { return 4 + 0.0437 * channels; }
+/// Of keys and values, averaged, over all rows.
+double channels_of(const Step& step) {
+  return 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
+}
+double dense_nanoseconds(const Step& step) { return 4 + 0.0437 * channels_of(step); }
 
 /// The same for a direct scan: nanoseconds per key on one core of Zen 4, by those of dense attention, both
 /// with a part that grows with the channels of all rows. Listing what is read is in the cost of the scan.
 Costs direct_costs(const Step& step) {
-  const double channels = 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
-  const double dense = dense_nanoseconds(channels);
+  const double channels = channels_of(step);
+  const double dense = dense_nanoseconds(step);
   const double value = (9 + 0.035 * channels) / dense;
   return {(8.3 + 0.0145 * channels) / dense, 0, value, 2 * value, 2 * value};
 }
@@ -170,9 +174,8 @@ bool dense_is_sooner(Step& step, float* warm) {
 }  // namespace
 
 bool never_sooner(const Step& step) {
-  const double channels = 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
   const double forecast =
-      20'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(channels));
+      20'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
   return direct_costs(step).scan + forecast + 0.05 > sooner;
 }
 

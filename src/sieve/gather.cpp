@@ -21,12 +21,7 @@ void settle_keys(Step& step, std::int64_t span, Gathered& batch,
   gather_logits(step, batch);
   for (int r = 0; r < step.rows; ++r) {
     const StepRow& row = step.row[static_cast<std::size_t>(r)];
-    float* weights = batch.logits + r * block_keys;
-    const float reference = static_cast<float>(row.reference);
-    if (!(step.call->kernels.maximum(weights, batch.count) - reference < 100.0F))
-      step.reads[span].failed = true;
-    const float total = step.call->kernels.weigh(weights, batch.count, reference);
-    if (!std::isfinite(total)) step.reads[span].failed = true;
+    const float* weights = weigh_gathered(step, span, batch, r);
     for (int i = 0; i < batch.count; ++i) {
       const Place& at = place[static_cast<std::size_t>(i)];
       const bool sees = batch.token[static_cast<std::size_t>(i)] < row.seen;

@@ -200,12 +200,7 @@ void settle_keys(Step& step, std::int64_t span, SpanList& list, const Gathered& 
   for (int r = 0; r < step.rows; ++r) {
     const StepRow& row = step.row[static_cast<std::size_t>(r)];
     SpanRow& sums = step.sums(span, r);
-    float* weights = batch.logits + r * block_keys;
-    const float reference = static_cast<float>(row.reference);
-    if (!(step.call->kernels.maximum(weights, batch.count) - reference < 100.0F))
-      step.reads[span].failed = true;
-    const float total = step.call->kernels.weigh(weights, batch.count, reference);
-    if (!std::isfinite(total)) step.reads[span].failed = true;
+    const float* weights = weigh_gathered(step, span, batch, r);
     for (int i = 0; i < batch.count; ++i) {
       const Place& at = place[static_cast<std::size_t>(i)];
       const std::int64_t block = span * span_blocks + at.block;

@@ -1,6 +1,7 @@
 // Rows of K and V that lie anywhere, brought together so that the dense kernels can work on them.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 
 #include "sieve/step.h"
@@ -64,6 +65,18 @@ inline void gather_logits(const Step& step, const Gathered& batch) {
   step.call->kernels.logits[step.call->type](step.q_dense, step.q_stride, step.rows, batch.rows,
                                              shape.head_dim, batch.count, static_cast<int>(shape.head_dim),
                                              batch.logits, block_keys, batch.rows, 0);
+}
+
+/// Turns a row's logits into weights relative to its reference; they may leave the range in which bounds
+/// hold.
+inline const float* weigh_gathered(const Step& step, std::int64_t span, const Gathered& batch, int r) {
+  float* weights = batch.logits + r * block_keys;
+  const auto reference = static_cast<float>(step.row[static_cast<std::size_t>(r)].reference);
+  if (!(step.call->kernels.maximum(weights, batch.count) - reference < 100.0F))
+    step.reads[span].failed = true;
+  if (!std::isfinite(step.call->kernels.weigh(weights, batch.count, reference)))
+    step.reads[span].failed = true;
+  return weights;
 }
 
 /// Adds Σ_i weight(r, i)·v_i to the sums of the span, weights being in batch.logits.
