@@ -185,12 +185,13 @@ inline I load_group(const std::uint8_t* p) {
 }
 inline void store_group(std::uint8_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
 /// Four groups of eight keys that lie in 16 bytes of each: keys come to lie along lanes.
-inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
+inline void turn_chunks(const std::uint8_t* keys, std::int64_t stride, std::int64_t at, I out[4]) {
+  const auto sixteen = [&](int j) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys + j * stride + at));
+  };
   I x[4];  // keys i and i + 4
   for (int i = 0; i < 4; ++i)
-    x[i] = _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + at))),
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i + 4] + at)), 1);
+    x[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(i)), sixteen(i + 4), 1);
   const I a = _mm256_unpacklo_epi32(x[0], x[1]);
   const I b = _mm256_unpackhi_epi32(x[0], x[1]);
   const I c = _mm256_unpacklo_epi32(x[2], x[3]);

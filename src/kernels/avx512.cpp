@@ -171,8 +171,8 @@ inline void reduce4_integers(const I x[4], std::int32_t* out) {
 /// 4 bytes of each of sixteen keys.
 inline I load_group(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
 inline void store_group(std::uint8_t* p, I x) { _mm512_storeu_si512(p, x); }
-inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
-  turn_sixteen(row, at, out);
+inline void turn_chunks(const std::uint8_t* keys, std::int64_t stride, std::int64_t at, I out[4]) {
+  turn_sixteen(keys, stride, at, out);
 }
 inline I nibbles(I x, int part) {
   return _mm512_and_si512(_mm512_srli_epi16(x, static_cast<unsigned>(4 * part)), _mm512_set1_epi16(15));

@@ -142,15 +142,12 @@ void encode_keys(const void* k, std::int64_t stride, std::int64_t d32, const flo
       reduce8(sum4, coarse + j);
       reduce8(sum8, middle + j);
     }
-    for (int first = 0; first < tile_keys; first += W) {
-      const std::uint8_t* row[W];
-      for (int j = 0; j < W; ++j) row[j] = codes + (first + j) * (d32 / 2);
+    for (int first = 0; first < tile_keys; first += W)
       for (std::int64_t t = 0; t < d32 / 32; ++t) {
         I four[4];
-        turn_chunks(row, 16 * t, four);
+        turn_chunks(codes + first * (d32 / 2), d32 / 2, 16 * t, four);
         for (int g = 0; g < 4; ++g) store_group(high + (4 * t + g) * 4 * tile_keys + 4 * first, four[g]);
       }
-    }
   }
 }
 

@@ -21,13 +21,15 @@ struct PlaneFetch {
         next(reinterpret_cast<const char*>(after)),
         half(32 * d32) {}
 
+  [[nodiscard]] const char* soon() const { return at < half ? plane + half + at : next + (at - half); }
+  [[nodiscard]] const char* later() const { return next + at; }
+  void skip(std::int64_t bytes) { at += bytes; }
   inline __attribute__((always_inline)) void operator()() {
-    const char* soon = at < half ? plane + half + at : next + (at - half);
     for (int line = 0; line < lines; ++line) {
-      __builtin_prefetch(soon + 64 * line, 0, 3);
-      __builtin_prefetch(next + at + 64 * line, 0, 2);
+      __builtin_prefetch(soon() + 64 * line, 0, 3);
+      __builtin_prefetch(later() + 64 * line, 0, 2);
     }
-    at += 64 * lines;
+    skip(64 * lines);
   }
   void stop() { next = plane, half = at = 0; }
 };

@@ -136,8 +136,8 @@ inline I load_group(const std::uint8_t* p) {
   return x;
 }
 inline void store_group(std::uint8_t* p, I x) { std::memcpy(p, &x, sizeof x); }
-inline void turn_chunks(const std::uint8_t* const* row, std::int64_t at, I out[4]) {
-  for (int g = 0; g < 4; ++g) out[g] = load_group(row[0] + at + 4 * g);
+inline void turn_chunks(const std::uint8_t* key, std::int64_t /*stride*/, std::int64_t at, I out[4]) {
+  for (int g = 0; g < 4; ++g) out[g] = load_group(key + at + 4 * g);
 }
 inline I nibbles(I x, int part) { return (x >> (4 * part)) & 0x000F'000F; }
 inline I merge_low(I high, I low) {

@@ -92,15 +92,12 @@ struct TurnedKeys {
   I group[most_groups][scan_vectors];
 };
 TAMIS_INLINE void turn_keys(const std::uint8_t* low, std::int64_t d32, TurnedKeys& turned) {
-  for (int n = 0; n < scan_vectors; ++n) {
-    const std::uint8_t* row[W];
-    for (int j = 0; j < W; ++j) row[j] = low + (n * W + j) * (d32 / 2);
+  for (int n = 0; n < scan_vectors; ++n)
     for (std::int64_t t = 0; t < d32 / 32; ++t) {
       I four[4];
-      turn_chunks(row, 16 * t, four);
+      turn_chunks(low + n * W * (d32 / 2), d32 / 2, 16 * t, four);
       for (int g = 0; g < 4; ++g) turned.group[4 * t + g][n] = four[g];
     }
-  }
 }
 
 /// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys; the first ones start

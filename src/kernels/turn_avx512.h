@@ -14,9 +14,10 @@ inline __m512i select_bits(__m512i mask, __m512i yes, __m512i no) {
 }
 
 /// Four groups of 4 bytes that lie in 16 bytes of each of sixteen keys: keys come to lie along lanes.
-inline void turn_sixteen(const std::uint8_t* const* row, std::int64_t at, __m512i out[4]) {
+inline __attribute__((always_inline)) void turn_sixteen(const std::uint8_t* keys, std::int64_t stride,
+                                                        std::int64_t at, __m512i out[4]) {
   const auto sixteen = [&](int j) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[j] + at));
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys + j * stride + at));
   };
   __m512i x[4];  // keys i, i + 4, i + 8 and i + 12
   for (int i = 0; i < 4; ++i) {

@@ -50,71 +50,95 @@ TAMIS_INLINE void split(const std::int16_t* xi, std::int64_t d32, Bytes<R>& byte
     }
 }
 
-/// The low planes of some tiles, turned so that keys run along lanes.
-struct Turned {
-  __m512i group[most_channels / 8][tiles];
+TAMIS_INLINE __m512i everywhere(std::int32_t four) { return _mm512_set1_epi32(four); }
+
+/// Sums of a tile's codes times the two bytes of every query.
+template <int R>
+struct Sums {
+  __m512i high[R][tiles];
+  __m512i low[R][tiles];
 };
-TAMIS_INLINE void turn(const std::uint8_t* low, std::int64_t d32, Turned& turned) {
-  for (int n = 0; n < tiles; ++n) {
-    const std::uint8_t* row[tile_keys];
-    for (int j = 0; j < tile_keys; ++j) row[j] = low + (n * tile_keys + j) * (d32 / 2);
-    for (std::int64_t t = 0; t < d32 / 32; ++t) {
-      __m512i four[4];
-      turn_sixteen(row, 16 * t, four);
-      for (int g = 0; g < 4; ++g) turned.group[4 * t + g][n] = four[g];
+
+/// What is fetched during the work on some tiles of a plane: into the first cache, and into the second.
+struct Ahead {
+  const char* soon;
+  const char* later;
+
+  Ahead(PlaneFetch<tiles>& fetch, std::int64_t bytes) : soon(fetch.soon()), later(fetch.later()) {
+    fetch.skip(bytes);
+  }
+  TAMIS_INLINE void fetch(std::int64_t at) const {
+    for (int line = 0; line < tiles; ++line) {
+      __builtin_prefetch(soon + at + 64 * line, 0, 3);
+      __builtin_prefetch(later + at + 64 * line, 0, 2);
     }
+  }
+};
+
+/// Four groups, 32 channels, of some tiles. The low plane is turned between the multiplications of one call
+/// and the next, which do not wait for it.
+template <int R, bool both>
+TAMIS_INLINE void add_groups(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                             std::int64_t t, const Bytes<R>& q, Sums<R>& sum, const Ahead& ahead_high,
+                             const Ahead& ahead_low) {
+  const __m512i nibble = _mm512_set1_epi8(15);
+  const std::int64_t tile = tile_keys * (d32 / 2);
+  __m512i turned[tiles][4];
+  if constexpr (both)
+    for (int n = 0; n < tiles; ++n) turn_sixteen(low + n * tile, d32 / 2, 16 * t, turned[n]);
+#pragma GCC unroll 4
+  for (int g = 0; g < 4; ++g) {
+    ahead_high.fetch((4 * t + g) * tiles * 64);
+    if constexpr (both) ahead_low.fetch((4 * t + g) * tiles * 64);
+    __m512i codes[2][tiles];
+    for (int n = 0; n < tiles; ++n) {
+      const __m512i x = _mm512_loadu_si512(high + n * tile + (4 * t + g) * 4 * tile_keys);
+      if constexpr (both) {
+        const __m512i y = turned[n][g];
+        codes[0][n] = select_bits(nibble, y, _mm512_slli_epi16(x, 4));
+        codes[1][n] = select_bits(nibble, _mm512_srli_epi16(y, 4), x);
+      } else {
+        codes[0][n] = _mm512_and_si512(x, nibble);
+        codes[1][n] = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
+      }
+    }
+    for (int half = 0; half < 2; ++half)
+      for (int r = 0; r < R; ++r) {
+        const __m512i h = everywhere(q.high[r][8 * t + 4 * half + g]);
+        const __m512i l = everywhere(q.low[r][8 * t + 4 * half + g]);
+        for (int n = 0; n < tiles; ++n) {
+          sum.high[r][n] = _mm512_dpbusd_epi32(sum.high[r][n], codes[half][n], h);
+          sum.low[r][n] = _mm512_dpbusd_epi32(sum.low[r][n], codes[half][n], l);
+        }
+      }
   }
 }
 
-TAMIS_INLINE __m512i everywhere(std::int32_t four) { return _mm512_set1_epi32(four); }
-
-template <int R, bool both>
-TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+/// With d32 as a constant the addresses of a tile's keys are, too.
+template <int R, bool both, int constant>
+TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t channels,
                           const std::int16_t* xi, float* dot, PlaneFetch<tiles>& fetch_high,
                           PlaneFetch<tiles>& fetch_low) {
-  const __m512i nibble = _mm512_set1_epi8(15);
+  const std::int64_t d32 = constant > 0 ? constant : channels;
+  const std::int64_t bytes = tiles * tile_keys * (d32 / 2);
   Bytes<R> q;
   split<R>(xi, d32, q);
-  Turned turned;
   for (int key = 0; key < block; key += tiles * tile_keys) {
-    const std::uint8_t* tile = high + key * (d32 / 2);
-    if constexpr (both) turn(low + key * (d32 / 2), d32, turned);
+    const Ahead ahead_high(fetch_high, bytes);
+    const Ahead ahead_low(fetch_low, bytes);
     for (std::int64_t from = 0; from < d32; from += channels_summed) {
-      __m512i high_sum[R][tiles], low_sum[R][tiles];
+      Sums<R> sum;
       for (int r = 0; r < R; ++r)
-        for (int n = 0; n < tiles; ++n) high_sum[r][n] = low_sum[r][n] = _mm512_setzero_si512();
+        for (int n = 0; n < tiles; ++n) sum.high[r][n] = sum.low[r][n] = _mm512_setzero_si512();
       const std::int64_t end = d32 < from + channels_summed ? d32 : from + channels_summed;
-      for (std::int64_t group = from / 8; group < end / 8; ++group) {
-        fetch_high();
-        if constexpr (both) fetch_low();
-        __m512i codes[2][tiles];
-        for (int n = 0; n < tiles; ++n) {
-          const __m512i x = _mm512_loadu_si512(tile + n * tile_keys * (d32 / 2) + group * 4 * tile_keys);
-          if constexpr (both) {
-            const __m512i y = turned.group[group][n];
-            codes[0][n] = select_bits(nibble, y, _mm512_slli_epi16(x, 4));
-            codes[1][n] = select_bits(nibble, _mm512_srli_epi16(y, 4), x);
-          } else {
-            codes[0][n] = _mm512_and_si512(x, nibble);
-            codes[1][n] = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
-          }
-        }
-        const std::int64_t at = group / 4 * 8 + group % 4;
-        for (int half = 0; half < 2; ++half)
-          for (int r = 0; r < R; ++r) {
-            const __m512i h = everywhere(q.high[r][at + 4 * half]);
-            const __m512i l = everywhere(q.low[r][at + 4 * half]);
-            for (int n = 0; n < tiles; ++n) {
-              high_sum[r][n] = _mm512_dpbusd_epi32(high_sum[r][n], codes[half][n], h);
-              low_sum[r][n] = _mm512_dpbusd_epi32(low_sum[r][n], codes[half][n], l);
-            }
-          }
-      }
+      for (std::int64_t t = from / 32; t < end / 32; ++t)
+        add_groups<R, both>(high + key * (d32 / 2), low + key * (d32 / 2), d32, t, q, sum, ahead_high,
+                            ahead_low);
       for (int r = 0; r < R; ++r)
         for (int n = 0; n < tiles; ++n) {
           float* to = dot + r * block + key + n * tile_keys;
           const __m512 x =
-              _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_slli_epi32(high_sum[r][n], 8), low_sum[r][n]));
+              _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_slli_epi32(sum.high[r][n], 8), sum.low[r][n]));
           _mm512_storeu_ps(to, from == 0 ? x : _mm512_add_ps(_mm512_loadu_ps(to), x));
         }
     }
@@ -127,7 +151,13 @@ TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::i
                        const std::uint8_t* next_low) {
   for_rows<tiles>(high, low, d32, xi, rows, dot, next_high, next_low,
                   [=]<int R>(const std::int16_t* x, float* to, auto& fetch_high, auto& fetch_low) {
-                    dots_of<R, both>(high, low, d32, x, to, fetch_high, fetch_low);
+                    if (d32 == 128) {
+                      dots_of<R, both, 128>(high, low, d32, x, to, fetch_high, fetch_low);
+                    } else if (d32 == 64) {
+                      dots_of<R, both, 64>(high, low, d32, x, to, fetch_high, fetch_low);
+                    } else {
+                      dots_of<R, both, 0>(high, low, d32, x, to, fetch_high, fetch_low);
+                    }
                   });
 }
 
