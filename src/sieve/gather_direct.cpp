@@ -41,7 +41,7 @@ void for_each_marked(const SpanMask& mask, int n, Body body) {
 }
 std::int64_t marked_in(const SpanMask& mask, int n) {
   std::int64_t count = 0;
-  for_each_marked(mask, n, [&](int) { ++count; });
+  for (int word = 0; 32 * word < n; ++word) count += std::popcount(mask[static_cast<std::size_t>(word)]);
   return count;
 }
 
@@ -175,6 +175,23 @@ bool mark_keys(const Step& step, std::int64_t span, const Prices& price, SpanLis
   return by_value;
 }
 
+/// The rows of K and V that are read exactly.
+void prefetch_exact(const Step& step, std::int64_t span, const SpanList& list) {
+  const KvPages& kv = step.kv();
+  const Shape& shape = step.call->shape;
+  const std::int64_t element = size_of(shape.dtype);
+  for (std::size_t b = 0; b < span_blocks; ++b) {
+    const std::int64_t first = (span * span_blocks + static_cast<std::int64_t>(b)) * block_keys;
+    for (int i = list.first[b]; i < list.first[b + 1]; ++i) {
+      const std::int64_t token = first + list.key[static_cast<std::size_t>(i)];
+      if (bit_of(list.exact, i))
+        prefetch_far(row_at(kv.k, kv.k_stride, token, element), shape.head_dim * element);
+      if (bit_of(list.whole, i))
+        prefetch_far(row_at(kv.v, kv.v_stride, token, element), shape.value_dim * element);
+    }
+  }
+}
+
 /// Calls flush for batches of the marked keys.
 template <class Flush>
 void for_batches(const SpanMask& mask, std::int64_t span, const SpanList& list, Gathered& batch,
@@ -229,13 +246,14 @@ void settle_keys(Step& step, std::int64_t span, SpanList& list, const Gathered& 
 /// Values that are read exactly leave the share of their centroid.
 void add_exact_values(Step& step, std::int64_t span, SpanList& list, const Gathered& batch,
                       const std::array<Place, block_keys>& place) {
-  for (int r = 0; r < step.rows; ++r)
-    for (int i = 0; i < batch.count; ++i) {
-      const Place& at = place[static_cast<std::size_t>(i)];
+  for (int i = 0; i < batch.count; ++i) {
+    const Place& at = place[static_cast<std::size_t>(i)];
+    for (int r = 0; r < step.rows; ++r) {  // the inner loop, whose sums do not wait for each other
       const float weight = list.weight[r * listed_stride + at.at];
       batch.logits[r * block_keys + i] = weight;
       list.share[r * block_keys + at.block] -= weight;
     }
+  }
   gather_values(step, batch, span);
 }
 
@@ -244,7 +262,7 @@ void add_valueless(Step& step, std::int64_t span, const SpanList& list) {
   int block = 0;
   for (int i = 0; i < list.count(); ++i) {
     while (list.first[static_cast<std::size_t>(block + 1)] <= i) ++block;
-    if ((list.valued[static_cast<std::size_t>(i / 32)] >> (i % 32) & 1U) != 0) continue;
+    if (bit_of(list.valued, i)) continue;
     const double radius = step.index->coarse_block(step.head, span * span_blocks + block).head().radius;
     for (int r = 0; r < step.rows; ++r)
       step.sums(span, r).product += radius * static_cast<double>(list.weight[r * listed_stride + i]);
@@ -259,7 +277,7 @@ void add_coded_values(Step& step, std::int64_t span, SpanList& list, bool by_val
   const auto leave_out = [&](int i) { list.low[i] = list.size[i] = list.residual[i] = 0.0F; };
   for_each_marked(list.whole, n, leave_out);
   for (int i = 0; !by_value && i < n; ++i)
-    if ((list.valued[static_cast<std::size_t>(i / 32)] >> (i % 32) & 1U) == 0) leave_out(i);
+    if (!bit_of(list.valued, i)) leave_out(i);
   for (int i = n; i % 16 != 0; ++i) leave_out(i);
   for (int r = 0; r < step.rows; ++r) {
     SpanRow& sums = step.sums(span, r);
@@ -316,11 +334,15 @@ void gather_direct(Step& step, std::int64_t span, float* scratch) {
   float* centroids = list.share + step.rows * block_keys;
   const Prices price(step);
   const bool codes = coded_values(step, price);
+  for (std::int64_t block = start; block < step.span_end(span); ++block)
+    prefetch_far(step.index->coarse_block(step.head, block).centroid(),
+                 layout.value_d32 * size_of(DType::bf16));
   list_keys(step, span, codes, list);
   const int n = list.count();
   bool by_value = true;
   if (n > 0) {
     by_value = mark_keys(step, span, price, list);
+    prefetch_exact(step, span, list);
     reads.exact_keys = marked_in(list.exact, n);
     reads.exact_values = marked_in(list.whole, n);
     reads.middle_values = codes ? marked_in(list.valued, n) - reads.exact_values : 0;

@@ -123,7 +123,8 @@ bool scan_block(Step& step, std::int64_t block, std::int64_t next, float* scratc
   } else {
     kernels.coarse_dots(coarse.high(), layout.d32, step.integers(block), step.rows, weights, after.high());
   }
-  prefetch_row(after.at, static_cast<std::int64_t>(layout.centroid));
+  prefetch_row(step.index->coarse_block(step.head, std::min(next + 1, step.blocks - 1)).at,
+               static_cast<std::int64_t>(layout.centroid));
   kernels.bounds(step.direct ? nullptr : coarse.norms(), step.rows, scan.data(), weights, sums.data(),
                  most.data());
   for (int r = 0; r < step.rows; ++r, weights += block_keys) {

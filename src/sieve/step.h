@@ -28,7 +28,8 @@ inline constexpr std::int64_t span_blocks = 16;
 inline constexpr double unit_roundoff = 0x1p-24;
 
 using Mask = std::array<std::uint32_t, 4>;  ///< one bit per key of a block, or per listed key
-inline bool bit_of(const Mask& mask, int i) {
+template <std::size_t words>
+bool bit_of(const std::array<std::uint32_t, words>& mask, int i) {
   return (mask[static_cast<std::size_t>(i >> 5)] >> (i & 31) & 1U) != 0;
 }
 inline void set_bit(Mask& mask, int i) { mask[static_cast<std::size_t>(i >> 5)] |= 1U << (i & 31); }
