@@ -13,6 +13,7 @@ namespace {
 
 using V = __m256;
 constexpr int W = 8;
+constexpr float scan_cost = 0.02F;
 constexpr int broadcast_rows = 6;  // 12 sums, 2 vectors of the tile, 1 broadcast: 15 of 16 registers
 
 inline V zero() { return _mm256_setzero_ps(); }

@@ -14,6 +14,7 @@ namespace {
 
 using V = __m512;
 constexpr int W = 16;
+constexpr float scan_cost = 0.016F;
 constexpr int broadcast_rows = 12;  // 24 sums, 2 vectors of the tile, 1 broadcast: 27 of 32 registers
 
 inline V zero() { return _mm512_setzero_ps(); }

@@ -9,6 +9,7 @@ namespace {
 
 using V = float;
 constexpr int W = 1;
+constexpr float scan_cost = 0.02F;
 constexpr int broadcast_rows = 4;
 
 inline V zero() { return 0.0F; }

@@ -364,7 +364,8 @@ constexpr SieveKernels make_sieve_table() {
           combine_codes,
           refine,
           distances,
-          largest_norm2};
+          largest_norm2,
+          scan_cost};
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ Kernels with_vnni(const Kernels& avx512) {
   kernels.name = "avx512vnni";
   kernels.sieve.coarse_dots = coarse_dots;
   kernels.sieve.middle_dots = middle_dots;
+  kernels.sieve.scan_cost = 0.013F;
   return kernels;
 }
 

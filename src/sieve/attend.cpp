@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <type_traits>
 
 #include "attention/check.h"
 #include "attention/workspace.h"
@@ -19,6 +21,7 @@ namespace tamis {
 namespace {
 
 constexpr std::size_t most_heads = 16;  ///< whose steps live on the stack
+static_assert(std::is_trivially_destructible_v<Step>);
 
 void check_call(const Index& index, const Shape& shape, std::span<const KvPages> kv,
                 std::span<const Budget> budgets, const SieveOptions& options, std::size_t certificates) {
@@ -186,55 +189,56 @@ void write_weights(const Step& step, View<float> to) {
   }
 }
 
-/// What is left of a head's step.
-struct Outcome {
-  bool dense;
-  Scanned scanned;
-};
-
-/// Runs the steps of some heads together; what they share is in memory that nobody else uses meanwhile.
-void run_heads(const Caller& caller, std::int64_t first, std::span<Outcome> outcomes, float* memory,
-               const Team& team) {
-  std::array<Step, most_heads> steps;
-  const std::span<Step> batch(steps.data(), outcomes.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    batch[i] = step_of(caller, first + static_cast<std::int64_t>(i));
-    if (batch[i].dense) continue;
-    lay_out(batch[i], memory);
-    memory += floats_of(batch[i]);
+/// Runs the steps of some heads together; their arrays lie in memory that nobody else uses meanwhile.
+void run_heads(const Caller& caller, std::span<Step> steps, float* memory, const Team& team) {
+  for (Step& step : steps) {
+    if (step.dense) continue;
+    lay_out(step, memory);
+    memory += floats_of(step);
   }
-  if (!std::ranges::all_of(batch, &Step::dense)) run_batch(caller, batch, team);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    outcomes[i] = {batch[i].dense, {batch[i].scanned, batch[i].direct}};
-    if (!batch[i].dense && caller.options.weights.rows > 0) write_weights(batch[i], caller.options.weights);
-  }
+  if (!std::ranges::all_of(steps, &Step::dense)) run_batch(caller, steps, team);
+  for (const Step& step : steps)
+    if (!step.dense && caller.options.weights.rows > 0) write_weights(step, caller.options.weights);
 }
 
 /// As many heads as there are threads, or a multiple of that, are taken one by a thread, from end to end:
 /// no thread waits for another, and what a stage leaves is in its core's cache. The rest, fewer than there
 /// are threads, are cut into spans.
-void attend_some_heads(const Caller& caller, std::int64_t first, std::span<Outcome> outcomes) {
+void share_out(const Caller& caller, std::span<Step> steps) {
   Workspace::Impl& workspace = caller.workspace.impl();
-  const auto heads = static_cast<std::int64_t>(outcomes.size());
   const int threads = workspace.threads;
   std::int64_t most = 0;
-  for (std::int64_t i = 0; i < heads; ++i) most = std::max(most, floats_of(step_of(caller, first + i)));
-  const std::int64_t rest = heads % threads;
-  const std::int64_t whole = heads - rest;
-  float* memory = workspace.sieve.get(most * (whole > 0 ? threads : rest));
+  for (const Step& step : steps) most = std::max(most, floats_of(step));
+  const std::size_t rest = steps.size() % static_cast<std::size_t>(threads);
+  const std::size_t whole = steps.size() - rest;
+  float* memory = workspace.sieve.get(most * (whole > 0 ? threads : static_cast<std::int64_t>(rest)));
   std::mutex mutex;
-  parallel_for(whole, threads, [&](std::int64_t i, int worker) {
+  parallel_for(static_cast<std::int64_t>(whole), threads, [&](std::int64_t i, int worker) {
     Stages stages;
-    run_heads(caller, first + i, outcomes.subspan(static_cast<std::size_t>(i), 1), memory + worker * most,
+    run_heads(caller, steps.subspan(static_cast<std::size_t>(i), 1), memory + worker * most,
               {1, worker, workspace.stages != nullptr ? &stages : nullptr});
     if (workspace.stages == nullptr) return;
     const std::lock_guard lock(mutex);
     for (std::size_t s = 0; s < stages.seconds.size(); ++s)
       workspace.stages->seconds[s] += stages.seconds[s] / threads;
   });
-  if (rest > 0)
-    run_heads(caller, first + whole, outcomes.last(static_cast<std::size_t>(rest)), memory,
-              {threads, 0, workspace.stages});
+  if (rest > 0) run_heads(caller, steps.last(rest), memory, {threads, 0, workspace.stages});
+}
+
+/// Dense attention for the heads that are left, neighbours together.
+void attend_rest(const Caller& caller, std::span<const Step> steps) {
+  StageClock clock(caller.workspace.impl().stages);
+  for (std::size_t i = 0; i < steps.size();) {
+    std::array<Scanned, most_heads> scanned;
+    std::size_t end = i;
+    for (; end < steps.size() && steps[end].dense; ++end)
+      scanned[end - i] = {steps[end].scanned, steps[end].direct};
+    if (end > i)
+      attend_densely(caller.call, steps[i].head, caller.index, std::span(scanned).first(end - i),
+                     caller.options, caller.workspace, caller.out, caller.lse, caller.certificates);
+    i = std::max(end, i + 1);
+  }
+  clock.lap(Stage::dense);
 }
 
 void attend_heads(const Caller& caller) {
@@ -248,22 +252,16 @@ void attend_heads(const Caller& caller) {
   if (workspace.warm.size() < warm_size)
     workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
 
-  std::array<Outcome, most_heads> outcomes;
-  for (std::int64_t first = 0; first < shape.kv_heads; first += most_heads) {
-    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(most_heads, shape.kv_heads - first));
-    attend_some_heads(caller, first, std::span(outcomes).first(count));
-    StageClock clock(workspace.stages);
-    for (std::size_t i = 0; i < count;) {
-      std::array<Scanned, most_heads> scanned;
-      std::size_t end = i;
-      for (; end < count && outcomes[end].dense; ++end) scanned[end - i] = outcomes[end].scanned;
-      if (end > i)
-        attend_densely(caller.call, first + static_cast<std::int64_t>(i), caller.index,
-                       std::span(scanned).first(end - i), caller.options, caller.workspace, caller.out,
-                       caller.lse, caller.certificates);
-      i = std::max(end, i + 1);
-    }
-    clock.lap(Stage::dense);
+  // Room only: a step is 4 kB, and there may be one.
+  alignas(Step) std::array<std::byte, most_heads * sizeof(Step)> room;
+  auto* first = reinterpret_cast<Step*>(room.data());
+  for (std::int64_t head = 0; head < shape.kv_heads;) {
+    std::size_t count = 0;
+    for (; count < most_heads && head < shape.kv_heads; ++count, ++head)
+      std::construct_at(first + count, step_of(caller, head));
+    const std::span<Step> steps(first, count);
+    share_out(caller, steps);
+    attend_rest(caller, steps);
   }
 }
 

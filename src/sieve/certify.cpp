@@ -110,21 +110,6 @@ void add_distances(const Step& step, View<float> out, float* scratch, std::span<
   }
 }
 
-/// Largest norms over what the step may have read.
-struct Values {
-  double norm;
-  double radius;
-};
-Values values_of(const Step& step) {
-  Values values{step.pinned_norm, 0};
-  for (std::int64_t block = 0; block < step.blocks; ++block) {
-    const BlockHead& head = step.index->coarse_block(step.head, block).head();
-    values.norm = std::max(values.norm, static_cast<double>(head.value_norm));
-    values.radius = std::max(values.radius, static_cast<double>(head.radius));
-  }
-  return values;
-}
-
 }  // namespace
 
 bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
@@ -145,7 +130,9 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
   }
   add_distances(step, out, scratch, totals);
 
-  const Values values = values_of(step);
+  const Largest indexed = step.index->largest_of(step.head, step.blocks);
+  const double value_norm = std::max(step.pinned_norm, static_cast<double>(indexed.value));
+  const double radius = indexed.radius;
   const double root_d = std::sqrt(static_cast<double>(step.layout->value_d));
   // A term meets at most these many roundings on its way into the output.
   const double sums =
@@ -185,13 +172,12 @@ bool certify(Step& step, float* scratch, View<float> out, std::span<float> lse,
     c.tau = std::min(1.0, c.tau + 4 * unit_roundoff);
 
     const double numerator =
-        t.product + step.sums(step.spans, r).spread * t.out_norm + vanished * (values.norm + t.out_norm);
+        t.product + step.sums(step.spans, r).spread * t.out_norm + vanished * (value_norm + t.out_norm);
     // Sums of values and of codes, products of weights and values that underflow, the division.
-    const double rounding = 2 * gamma * (values.norm + values.radius) +
-                            8 * code_gamma * root_d * values.radius +
+    const double rounding = 2 * gamma * (value_norm + radius) + 8 * code_gamma * root_d * radius +
                             (static_cast<double>(step.keys) * root_d * 0x1p-144) / total + 0x1p-140;
     // Exact attention is an average of values, so that it is not longer than the longest.
-    c.error = values.norm + t.out_norm;
+    c.error = value_norm + t.out_norm;
     if (lowest > 0)
       c.error =
           std::min(c.error, numerator * (1 + gamma) / lowest + rounding * (t.used * (1 + gamma) / lowest));

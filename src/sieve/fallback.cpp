@@ -37,14 +37,9 @@ double largest_norm(const DenseCall& call, const void* page, std::int64_t stride
 Norms norms_of(const DenseCall& call, const Index::Impl& index, std::int64_t kv_head, std::int64_t keys,
                float* wide) {
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
-  Norms norms;
   const std::int64_t blocks = std::min(index.blocks, (keys + block_keys - 1) / block_keys);
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    __builtin_prefetch(index.coarse_block(kv_head, std::min(block + 32, blocks - 1)).at);
-    const BlockHead& head = index.coarse_block(kv_head, block).head();
-    norms.key = std::max(norms.key, static_cast<double>(head.key_norm));
-    norms.value = std::max(norms.value, static_cast<double>(head.value_norm));
-  }
+  const Largest indexed = index.largest_of(kv_head, blocks);
+  Norms norms{indexed.key, indexed.value};
   for (std::int64_t first = blocks * block_keys; first < keys; first += page_tokens) {
     const auto page = static_cast<std::size_t>(first / page_tokens);
     const std::int64_t rows = std::min(page_tokens, keys - first);

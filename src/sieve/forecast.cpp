@@ -33,8 +33,13 @@ double dense_nanoseconds(const Step& step) { return 4 + 0.0437 * channels_of(ste
 Costs direct_costs(const Step& step) {
   const double channels = channels_of(step);
   const double dense = dense_nanoseconds(step);
-  const double value = (9 + 0.035 * channels) / dense;
-  return {(8.3 + 0.0145 * channels) / dense, 0, value, 2 * value, 2 * value};
+  const double value = (10 + 0.022 * channels) / dense;
+  return {(5.5 + static_cast<double>(step.call->kernels.sieve.scan_cost) * channels) / dense, 0, value,
+          2 * value, 2 * value};
+}
+/// Of a sample and what it is asked, by the time of dense attention.
+double forecast_cost(const Step& step) {
+  return 14'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
 }
 
 /// Sparse reading has to look sooner by this factor: what it costs with cold caches varies, and to be
@@ -87,7 +92,7 @@ void walk_sampled_values(Step& step, const Prices& price, double share) {
       });
       row.value_walk.answer([&](int i) {
         return static_cast<double>(sums[static_cast<std::size_t>(i)]) <=
-               value_share * row.budget.eps * row.expected * share;
+               row.budget.eps * row.expected * share;
       });
     }
   }
@@ -136,7 +141,7 @@ bool dense_is_sooner(Step& step, float* warm) {
   for (int r = 0; r < step.rows; ++r) {
     StepRow& row = row_of(step, r);
     row.expected = std::max(expected_sum(step, r) + step.sums(step.spans, r).expected, 0x1p-100);
-    walk_values(step, r, step.every, share * value_share * row.budget.eps * row.expected, near(r, 1));
+    walk_values(step, r, step.every, share * row.budget.eps * row.expected, near(r, 1));
     keep(r, 1, row.valued);
   }
   double cost = 0;
@@ -174,9 +179,8 @@ bool dense_is_sooner(Step& step, float* warm) {
 }  // namespace
 
 bool never_sooner(const Step& step) {
-  const double forecast =
-      20'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
-  return direct_costs(step).scan + forecast + 0.05 > sooner;
+  const double forecast = forecast_cost(step);
+  return forecast > 0.075 || direct_costs(step).scan + forecast + 0.05 > sooner;
 }
 
 bool dense_is_cheaper(Step& step, float* warm) {

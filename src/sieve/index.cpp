@@ -51,14 +51,20 @@ Index::Impl::Impl(const IndexShape& index_shape)
       layout(index_shape),
       coarse(static_cast<std::size_t>(index_shape.kv_heads)),
       middle(static_cast<std::size_t>(index_shape.kv_heads)),
-      pinned(static_cast<std::size_t>(index_shape.kv_heads)) {}
+      pinned(static_cast<std::size_t>(index_shape.kv_heads)),
+      largest(static_cast<std::size_t>(index_shape.kv_heads)) {}
 
 void Index::Impl::set_blocks(std::int64_t count) {
   for (std::size_t h = 0; h < pinned.size(); ++h) {
     std::vector<std::int64_t>& tokens = pinned[h];
     while (!tokens.empty() && tokens.back() >= count * block_keys) tokens.pop_back();
+    Largest most = largest_of(static_cast<std::int64_t>(h), std::min(blocks, count));
+    largest[h].resize(static_cast<std::size_t>(count));
     for (std::int64_t block = blocks; block < count; ++block) {
       const auto record = coarse_block(static_cast<std::int64_t>(h), block);
+      most = {std::max(most.key, record.head().key_norm), std::max(most.value, record.head().value_norm),
+              std::max(most.radius, record.head().radius)};
+      largest[h][static_cast<std::size_t>(block)] = most;
       for (std::int64_t j = 0; record.head().pinned > 0 && j < block_keys; ++j)
         if (record.norms()[j] == pinned_code) tokens.push_back(block * block_keys + j);
     }
@@ -76,6 +82,7 @@ void Index::Impl::reserve(std::int64_t wanted) {
     for (std::size_t h = 0; h < heads; ++h) {
       coarse[h].reserve(coarse[h].size() + blocks_now);
       middle[h].reserve(middle[h].size() + blocks_now);
+      largest[h].reserve(coarse[h].size() + blocks_now);
     }
     slabs.push_back(make_slab(heads * blocks_now * (layout.coarse_bytes + layout.middle_bytes)));
     std::byte* at = slabs.back().get();

@@ -10,6 +10,13 @@
 
 namespace tamis {
 
+/// Upper bounds of norms over the first blocks of a head.
+struct Largest {
+  float key = 0;
+  float value = 0;
+  float radius = 0;  ///< of values about their block's centroid
+};
+
 struct Index::Impl {
   explicit Impl(const IndexShape& index_shape);
 
@@ -21,10 +28,18 @@ struct Index::Impl {
   std::vector<std::vector<std::byte*>> coarse;  ///< per head: records by block
   std::vector<std::vector<std::byte*>> middle;
   std::vector<std::vector<std::int64_t>> pinned;  ///< per head: tokens that are always read exactly
+  std::vector<std::vector<Largest>> largest;      ///< per head: over the blocks up to each
 
   void reserve(std::int64_t wanted);
-  /// Sets the number of indexed blocks, records of which must be there, and lists their pinned tokens.
+  /// Sets the number of indexed blocks, records of which must be there; lists their pinned tokens and
+  /// largest norms.
   void set_blocks(std::int64_t count);
+
+  [[nodiscard]] Largest largest_of(std::int64_t head, std::int64_t first_blocks) const {
+    return first_blocks == 0
+               ? Largest{}
+               : largest[static_cast<std::size_t>(head)][static_cast<std::size_t>(first_blocks - 1)];
+  }
 
   [[nodiscard]] CoarseBlock<const std::byte> coarse_block(std::int64_t head, std::int64_t block) const {
     return {layout, coarse[static_cast<std::size_t>(head)][static_cast<std::size_t>(block)]};

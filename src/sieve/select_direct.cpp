@@ -87,7 +87,7 @@ bool select_direct(Step& step, float* warm) {
     };
     walk_keys(step, r, 1, limit, guess(key, 0.01 * row.budget.eps));
     if (row.exact > 0 && std::isfinite(row.exact)) key = static_cast<float>(std::log2(row.exact / unit));
-    walk_values(step, r, stride, share * value_share * row.budget.eps * row.expected,
+    walk_values(step, r, stride, share * row.budget.eps * row.expected,
                 guess(value, 0.01 * row.budget.eps));
     if (row.valued > 0) value = static_cast<float>(std::log2(row.valued / unit));
   }

@@ -26,7 +26,7 @@ void start_fine(Step& step) {
     // τ ≤ D/Ẑ with the ladder, D/(H + D) without: what the estimates promise, less a little for rounding.
     const double eps = row.budget.eps * 0.998;
     row.limit = eps * used - spread;
-    const double value_limit = value_share * row.budget.eps * used;
+    const double value_limit = row.budget.eps * used;
     row.value_limit = std::max(value_limit - tail, value_limit / 4);
     if (kind_of(step) != Kind::mass) row.walk.start(grid, row.coarse * price.exact_key / price.middle_key);
   }

@@ -9,8 +9,6 @@
 
 namespace tamis {
 
-/// Values may add as much to the error as this share of what the weights may: see docs/certificates.md.
-inline constexpr double value_share = 0.75;
 /// Points per octave of the thresholds.
 inline constexpr int grid = 4;
 /// Under a budget of bytes a value is worth reading from this weight on, in units of the key threshold:
