@@ -26,7 +26,12 @@ Costs time_costs(const Step& step) {
 double channels_of(const Step& step) {
   return 0.5 * static_cast<double>(step.rows * (step.layout->d + step.layout->value_d));
 }
-double dense_nanoseconds(const Step& step) { return 4 + 0.0437 * channels_of(step); }
+/// Dense attention multiplies or, with few rows, waits for memory.
+double dense_nanoseconds(const Step& step) {
+  const Shape& shape = step.call->shape;
+  const auto bytes = static_cast<double>((shape.head_dim + shape.value_dim) * size_of(shape.dtype));
+  return std::max(2.5 + 0.048 * channels_of(step), bytes / 23);
+}
 
 /// The same for a direct scan: nanoseconds per key on one core of Zen 4, by those of dense attention, both
 /// with a part that grows with the channels of all rows. Listing what is read is in the cost of the scan.
@@ -34,7 +39,7 @@ Costs direct_costs(const Step& step) {
   const double channels = channels_of(step);
   const double dense = dense_nanoseconds(step);
   const double value = (10 + 0.022 * channels) / dense;
-  return {(5.5 + static_cast<double>(step.call->kernels.sieve.scan_cost) * channels) / dense, 0, value,
+  return {(5.2 + static_cast<double>(step.call->kernels.sieve.scan_cost) * channels) / dense, 0, value,
           2 * value, 2 * value};
 }
 /// Of a sample and what it is asked, by the time of dense attention.
@@ -42,9 +47,9 @@ double forecast_cost(const Step& step) {
   return 14'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
 }
 
-/// Sparse reading has to look sooner by this factor: what it costs with cold caches varies, and to be
-/// slower than dense attention is worse than to miss a little speed.
-constexpr double sooner = 0.9;
+/// Sparse reading has to look sooner by this factor: a sample sees fewer of the keys that count than there
+/// are, and to be slower than dense attention is worse than to miss a little speed.
+constexpr double sooner = 0.85;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
