@@ -25,8 +25,13 @@ from sieve_probe import Probe
 from sieve_stages import add_limits, step_stages
 from tamis_c import Index, Pages, Workspace
 
-# Llama-3-8B's heads; the same at half the head size; SmolLM2-135M's.
-SHAPES = [sieve_data.Shape(32, 8, 128), sieve_data.Shape(32, 8, 64), sieve_data.Shape(9, 3, 64)]
+# Llama-3-8B's heads; the same at half the head size; SmolLM2-135M's; a quarter of Llama-2-7B's, which share no keys.
+SHAPES = [
+    sieve_data.Shape(32, 8, 128),
+    sieve_data.Shape(32, 8, 64),
+    sieve_data.Shape(9, 3, 64),
+    sieve_data.Shape(8, 8, 128),
+]
 # Budget and ladder.
 BUDGETS = [("mass:0.05", True), ("mass:0.01", True), ("mass:0.05", False), ("bytes:0.25", True)]
 # Families whose step is taken apart at the longest context: where sparse reading pays, and where not.
@@ -132,6 +137,10 @@ def main():
                 cases += measure(family, machine, loaded, options, shape, n)
                 if n == max(options.keys) and family in STAGED:
                     where += step_stages(machine, probe, options, family, shape, n)
+            if any(
+                (cost["d"], cost["kv_heads"], cost["n"]) == (shape.d, shape.kv_heads, n) for cost in costs
+            ):
+                continue  # another shape has the same keys and values
             print(f"index: {shape}, n = {n}", file=sys.stderr, flush=True)
             inputs = sieve_data.FAMILIES["real-like"](shape, n)
             costs += [
