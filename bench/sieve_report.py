@@ -16,7 +16,7 @@ run with a violation writes no result. Bytes are those of the certificates, all 
 of K and V, counted once per KV head and step. All data are synthetic: bench/sieve_data.py says
 how they are made, as does the end of this page. Index building starts from nothing and includes the allocation; an append extends the index
 after each of 1024 tokens of all heads, 127 of 128 such calls having nothing to do. Stages are taken from runs
-of their own: wall-clock time from one meeting of the threads to the next. A stage's limit is the longer of
+of their own: the time that threads spend in each, by their number. A stage's limit is the longer of
 reading its bytes at the measured bandwidth and doing its multiply-adds at the measured rate; stages that work
 on what others left in the caches have none."""
 

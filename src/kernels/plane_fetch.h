@@ -6,9 +6,18 @@
 namespace tamis {
 namespace {
 
-/// Asks for `lines` lines at every call, twice: into the second cache a plane ahead, which is long enough
-/// for memory to answer, and into the first cache half a plane ahead, of which there is room for no more.
-/// After stop() it asks for what is there already.
+template <int lines>
+inline __attribute__((always_inline)) void fetch_lines(const char* soon, const char* later) {
+  for (int line = 0; line < lines; ++line) {
+    __builtin_prefetch(soon + 64 * line, 0, 3);
+    __builtin_prefetch(later + 64 * line, 0, 2);
+  }
+}
+
+/// Asks for lines twice: into the second cache a plane ahead, which is long enough for memory to answer,
+/// and into the first cache half a plane ahead, of which there is room for no more. A call asks for `lines`
+/// of both and goes on; who asks by himself takes the places of both and skips. After stop() they are what
+/// is there already.
 template <int lines>
 struct PlaneFetch {
   const char* plane;
@@ -25,10 +34,7 @@ struct PlaneFetch {
   [[nodiscard]] const char* later() const { return next + at; }
   void skip(std::int64_t bytes) { at += bytes; }
   inline __attribute__((always_inline)) void operator()() {
-    for (int line = 0; line < lines; ++line) {
-      __builtin_prefetch(soon() + 64 * line, 0, 3);
-      __builtin_prefetch(later() + 64 * line, 0, 2);
-    }
+    fetch_lines<lines>(soon(), later());
     skip(64 * lines);
   }
   void stop() { next = plane, half = at = 0; }

@@ -199,8 +199,8 @@ struct SieveKernels {
   /// The largest Σ_c x(j, c)² of `count` rows of d floats, of a row stride.
   float (*largest_norm2)(const float* x, std::int64_t stride, int count, std::int64_t d);
 
-  /// Nanoseconds that `middle_dots` and its fold take per key, row and channel, measured on one Zen 4 core:
-  /// for forecasts alone.
+  /// Nanoseconds that `middle_dots` and its fold take per key, row and channel, measured on one Zen 4 core
+  /// (not for scalar code, where dense attention is slow in proportion): for forecasts alone.
   float scan_cost;
 };
 

@@ -67,12 +67,7 @@ struct Ahead {
   Ahead(PlaneFetch<tiles>& fetch, std::int64_t bytes) : soon(fetch.soon()), later(fetch.later()) {
     fetch.skip(bytes);
   }
-  TAMIS_INLINE void fetch(std::int64_t at) const {
-    for (int line = 0; line < tiles; ++line) {
-      __builtin_prefetch(soon + at + 64 * line, 0, 3);
-      __builtin_prefetch(later + at + 64 * line, 0, 2);
-    }
-  }
+  TAMIS_INLINE void fetch(std::int64_t at) const { fetch_lines<tiles>(soon + at, later + at); }
 };
 
 /// Four groups, 32 channels, of some tiles. The low plane is turned between the multiplications of one call

@@ -2,10 +2,10 @@
 // step.h for each, and dense attention for those that this is better for.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 
 #include "attention/check.h"
@@ -20,8 +20,7 @@
 namespace tamis {
 namespace {
 
-constexpr std::size_t most_heads = 16;  ///< whose steps live on the stack
-static_assert(std::is_trivially_destructible_v<Step>);
+static_assert(std::is_trivially_destructible_v<Step>);  // they lie in a workspace
 
 void check_call(const Index& index, const Shape& shape, std::span<const KvPages> kv,
                 std::span<const Budget> budgets, const SieveOptions& options, std::size_t certificates) {
@@ -201,37 +200,41 @@ void run_heads(const Caller& caller, std::span<Step> steps, float* memory, const
     if (!step.dense && caller.options.weights.rows > 0) write_weights(step, caller.options.weights);
 }
 
-/// As many heads as there are threads, or a multiple of that, are taken one by a thread, from end to end:
-/// no thread waits for another, and what a stage leaves is in its core's cache. The rest, fewer than there
-/// are threads, are cut into spans.
+/// Where there are two heads or more for every thread, threads take whole ones, from end to end: none waits
+/// for another, and what a stage leaves is in its core's cache. Heads that are left over, and all of them
+/// where they are few, are cut into spans: one that takes long, or is the only sparse one, keeps nobody
+/// waiting.
 void share_out(const Caller& caller, std::span<Step> steps) {
   Workspace::Impl& workspace = caller.workspace.impl();
-  const int threads = workspace.threads;
+  const auto threads = static_cast<std::size_t>(workspace.threads);
   std::int64_t most = 0;
   for (const Step& step : steps) most = std::max(most, floats_of(step));
-  const std::size_t rest = steps.size() % static_cast<std::size_t>(threads);
+  const std::size_t rest = steps.size() < 2 * threads ? steps.size() : steps.size() % threads;
   const std::size_t whole = steps.size() - rest;
-  float* memory = workspace.sieve.get(most * (whole > 0 ? threads : static_cast<std::int64_t>(rest)));
+  float* memory =
+      workspace.sieve.get(most * static_cast<std::int64_t>(whole > 0 ? threads : std::min(rest, threads)));
   std::mutex mutex;
-  parallel_for(static_cast<std::int64_t>(whole), threads, [&](std::int64_t i, int worker) {
+  parallel_for(static_cast<std::int64_t>(whole), workspace.threads, [&](std::int64_t i, int worker) {
     Stages stages;
     run_heads(caller, steps.subspan(static_cast<std::size_t>(i), 1), memory + worker * most,
               {1, worker, workspace.stages != nullptr ? &stages : nullptr});
     if (workspace.stages == nullptr) return;
     const std::lock_guard lock(mutex);
     for (std::size_t s = 0; s < stages.seconds.size(); ++s)
-      workspace.stages->seconds[s] += stages.seconds[s] / threads;
+      workspace.stages->seconds[s] += stages.seconds[s] / workspace.threads;
   });
-  if (rest > 0) run_heads(caller, steps.last(rest), memory, {threads, 0, workspace.stages});
+  for (std::size_t i = whole; i < steps.size(); i += threads)
+    run_heads(caller, steps.subspan(i, std::min(threads, steps.size() - i)), memory,
+              {workspace.threads, 0, workspace.stages});
 }
 
 /// Dense attention for the heads that are left, neighbours together.
 void attend_rest(const Caller& caller, std::span<const Step> steps) {
   StageClock clock(caller.workspace.impl().stages);
   for (std::size_t i = 0; i < steps.size();) {
-    std::array<Scanned, most_heads> scanned;
+    std::array<Scanned, 64> scanned;
     std::size_t end = i;
-    for (; end < steps.size() && steps[end].dense; ++end)
+    for (; end < steps.size() && steps[end].dense && end - i < scanned.size(); ++end)
       scanned[end - i] = {steps[end].scanned, steps[end].direct};
     if (end > i)
       attend_densely(caller.call, steps[i].head, caller.index, std::span(scanned).first(end - i),
@@ -252,17 +255,14 @@ void attend_heads(const Caller& caller) {
   if (workspace.warm.size() < warm_size)
     workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
 
-  // Room only: a step is 4 kB, and there may be one.
-  alignas(Step) std::array<std::byte, most_heads * sizeof(Step)> room;
-  auto* first = reinterpret_cast<Step*>(room.data());
-  for (std::int64_t head = 0; head < shape.kv_heads;) {
-    std::size_t count = 0;
-    for (; count < most_heads && head < shape.kv_heads; ++count, ++head)
-      std::construct_at(first + count, step_of(caller, head));
-    const std::span<Step> steps(first, count);
-    share_out(caller, steps);
-    attend_rest(caller, steps);
-  }
+  const auto heads = static_cast<std::size_t>(shape.kv_heads);
+  auto* room = reinterpret_cast<Step*>(
+      workspace.steps.get(static_cast<std::int64_t>((heads * sizeof(Step) + 3) / sizeof(float))));
+  for (std::size_t head = 0; head < heads; ++head)
+    std::construct_at(room + head, step_of(caller, static_cast<std::int64_t>(head)));
+  const std::span<Step> steps(std::launder(room), heads);
+  share_out(caller, steps);
+  attend_rest(caller, steps);
 }
 
 }  // namespace

@@ -55,6 +55,14 @@ Index::Impl::Impl(const IndexShape& index_shape)
       largest(static_cast<std::size_t>(index_shape.kv_heads)) {}
 
 void Index::Impl::set_blocks(std::int64_t count) {
+  // All memory first: whatever this throws leaves the index as it was.
+  for (std::size_t h = 0; h < pinned.size(); ++h) {
+    std::size_t added = 0;
+    for (std::int64_t block = blocks; block < count; ++block)
+      added += coarse_block(static_cast<std::int64_t>(h), block).head().pinned;
+    pinned[h].reserve(pinned[h].size() + added);
+    largest[h].reserve(static_cast<std::size_t>(count));
+  }
   for (std::size_t h = 0; h < pinned.size(); ++h) {
     std::vector<std::int64_t>& tokens = pinned[h];
     while (!tokens.empty() && tokens.back() >= count * block_keys) tokens.pop_back();

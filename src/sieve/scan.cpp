@@ -84,9 +84,15 @@ bool prepare_estimates(const Step& step, const BlockHead& head, const Folded& f,
   return bound.rounding < 0.75 && y < 1;
 }
 
-/// Bounds, or estimates, of one block for every row, relative to each row's reference. The records of
-/// block `next` are fetched meanwhile.
-bool scan_block(Step& step, std::int64_t block, std::int64_t next, float* scratch) {
+/// What is fetched while a block is scanned: the planes of the next one, and the record around them of one
+/// that comes soon.
+struct Next {
+  std::int64_t planes;
+  std::int64_t record;
+};
+
+/// Bounds, or estimates, of one block for every row, relative to each row's reference.
+bool scan_block(Step& step, std::int64_t block, const Next& next, float* scratch) {
   bool sane = true;
   const Layout& layout = *step.layout;
   const SieveKernels& kernels = step.call->kernels.sieve;
@@ -114,16 +120,16 @@ bool scan_block(Step& step, std::int64_t block, std::int64_t next, float* scratc
       out.rho = step.ladder() ? (powers[static_cast<std::size_t>(2 * r + 1)] - 1.0F) * out.phi : out.phi;
     }
   }
-  const auto after = step.index->coarse_block(step.head, next);
+  const auto after = step.index->coarse_block(step.head, next.planes);
   float* weights = step.bounds(block, 0);
   if (step.direct) {
     kernels.middle_dots(coarse.high(), step.index->middle_block(step.head, block).low(), layout.d32,
                         step.integers(block, scratch), step.rows, weights, after.high(),
-                        step.index->middle_block(step.head, next).low());
+                        step.index->middle_block(step.head, next.planes).low());
   } else {
     kernels.coarse_dots(coarse.high(), layout.d32, step.integers(block), step.rows, weights, after.high());
   }
-  prefetch_row(step.index->coarse_block(step.head, std::min(next + 1, step.blocks - 1)).at,
+  prefetch_row(step.index->coarse_block(step.head, next.record).at,
                static_cast<std::int64_t>(layout.centroid));
   kernels.bounds(step.direct ? nullptr : coarse.norms(), step.rows, scan.data(), weights, sums.data(),
                  most.data());
@@ -164,8 +170,9 @@ void sample(Step& step, float* scratch) {
     for (int r = 0; r < step.rows; ++r)
       step.row[static_cast<std::size_t>(r)].reference =
           std::round(static_cast<double>(folded.row[static_cast<std::size_t>(r)].base));
-    const std::int64_t next = block + sample_stride(step.blocks);
-    if (!scan_block(step, block, next < step.blocks ? next : block, scratch)) step.sane = false;
+    const std::int64_t later = block + sample_stride(step.blocks);
+    const std::int64_t next = later < step.blocks ? later : block;
+    if (!scan_block(step, block, {next, next}, scratch)) step.sane = false;
     for (int r = 0; r < step.rows; ++r) {
       const double reference = step.row[static_cast<std::size_t>(r)].reference;
       const float most = step.call->kernels.maximum(step.bounds(block, r), block_keys);
@@ -204,7 +211,8 @@ void scan_span(Step& step, std::int64_t span, float* scratch) {
   step.reads[span] = {};
   for (std::int64_t block = span * span_blocks; block < step.span_end(span); ++block) {
     if (step.sampled(block)) continue;
-    if (!scan_block(step, block, std::min(block + 1, step.blocks - 1), scratch))
+    const std::int64_t last = step.blocks - 1;
+    if (!scan_block(step, block, {std::min(block + 1, last), std::min(block + 2, last)}, scratch))
       step.reads[span].failed = true;
   }
   for (int r = 0; r < step.rows; ++r) {

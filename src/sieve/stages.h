@@ -1,5 +1,6 @@
-// Where the time of sparse attention goes: wall-clock seconds per stage, for benchmarks. Off unless a
-// workspace is given somewhere to count.
+// Where the time of sparse attention goes: seconds per stage, for benchmarks. Off unless a workspace is
+// given somewhere to count. Where threads take heads of their own it is their sum by the number of threads,
+// and what one waits for another at the end counts nowhere.
 #pragma once
 
 #include <array>
