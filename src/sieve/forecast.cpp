@@ -44,7 +44,8 @@ Costs direct_costs(const Step& step) {
 }
 /// Of a sample and what it is asked, by the time of dense attention.
 double forecast_cost(const Step& step) {
-  return 14'000 / (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
+  return (4000 + 2500 * step.rows) /
+         (static_cast<double>(std::max<std::int64_t>(1, step.keys)) * dense_nanoseconds(step));
 }
 
 /// Sparse reading has to look sooner by this factor: a sample sees fewer of the keys that count than there

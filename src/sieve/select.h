@@ -8,7 +8,7 @@
 namespace tamis {
 
 /// Direct: whether dense attention is sooner whatever the numbers are: few channels, or a context so short
-/// that a forecast, some 14 µs, would be felt.
+/// that a forecast, some 14 µs for four rows, would be felt.
 bool never_sooner(const Step& step);
 /// Whether the sampled blocks forecast that dense attention meets a budget of mass sooner. Before the scan.
 /// `warm` as below.

@@ -54,10 +54,10 @@ TEST(SieveContract, SameBitsForAnyNumberOfThreadsWarmOrCold) {
   std::vector<Budget> budgets;
   for (const char* text : {"mass:0.05", "mass:0.5", "bytes:0.35", "topk:16", "power:3,0.7", "window:100,4"})
     budgets.push_back(parse_budget(text));
-  // 35 or 70 blocks: several spans, the last a ragged one, and walks that look at a part of the blocks.
+  // 35 or 109 blocks: several spans, the last a ragged one, and walks that look at a part of the blocks.
   for (const Kind kind : {Kind::peaked, Kind::drift, Kind::huge_sinks}) {
     // Huge sinks make few keys count, and this context is long enough for forecasts.
-    const Scene scene(kind == Kind::huge_sinks ? 9000 : 4500, 4, 2, kind);
+    const Scene scene(kind == Kind::huge_sinks ? 14'000 : 4500, 4, 2, kind);
     const Scene other(900, 2, 1, Kind::outliers, DType::f32);
     for_each_target([&](const char* target) {
       SCOPED_TRACE(target);
