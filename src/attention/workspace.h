@@ -35,7 +35,7 @@ struct Workspace::Impl {
   Scratch queries;              ///< scaled queries, padded
   Scratch sums;                 ///< l of each row, where the caller has no place for it
   Scratch partial;              ///< softmax states of the parts that items of a call produce
-  Scratch steps;                ///< sparse attention: the Step of every KV head
+  Scratch steps;                ///< sparse attention: a Step for each of some KV heads
   Scratch sieve;                ///< weights, lists and sums of the heads that sparse attention works on
   std::vector<float> warm;      ///< where its search for thresholds ended last, per KV head and row
   Stages* stages = nullptr;     ///< where sparse attention counts its time, if anywhere

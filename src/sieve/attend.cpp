@@ -255,14 +255,18 @@ void attend_heads(const Caller& caller) {
   if (workspace.warm.size() < warm_size)
     workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
 
-  const auto heads = static_cast<std::size_t>(shape.kv_heads);
+  // A step is 4 kB: many heads are taken some at a time, enough of them for every thread.
+  const std::int64_t at_once = std::min<std::int64_t>(shape.kv_heads, std::max(64, 4 * workspace.threads));
+  static_assert(sizeof(Step) % sizeof(float) == 0);
   auto* room = reinterpret_cast<Step*>(
-      workspace.steps.get(static_cast<std::int64_t>((heads * sizeof(Step) + 3) / sizeof(float))));
-  for (std::size_t head = 0; head < heads; ++head)
-    std::construct_at(room + head, step_of(caller, static_cast<std::int64_t>(head)));
-  const std::span<Step> steps(std::launder(room), heads);
-  share_out(caller, steps);
-  attend_rest(caller, steps);
+      workspace.steps.get(at_once * static_cast<std::int64_t>(sizeof(Step) / sizeof(float))));
+  for (std::int64_t first = 0; first < shape.kv_heads; first += at_once) {
+    const std::int64_t count = std::min(at_once, shape.kv_heads - first);
+    for (std::int64_t i = 0; i < count; ++i) std::construct_at(room + i, step_of(caller, first + i));
+    const std::span<Step> steps(std::launder(room), static_cast<std::size_t>(count));
+    share_out(caller, steps);
+    attend_rest(caller, steps);
+  }
 }
 
 }  // namespace
