@@ -104,7 +104,7 @@ void run_batch(const Caller& caller, std::span<Step> steps, const Team& team) {
     settle_sample(step);
     step.dense = step.reads[step.spans].failed || !step.sane ||
                  (step.options->forecast && dense_is_cheaper(step, warm(step)));
-    step.scanned = step.blocks / sample_stride(step.blocks);
+    step.scanned = blocks_picked(step.blocks, sample_stride(step.blocks));
   });
   for (Step& step : steps)
     if (!step.dense) step.scanned = step.blocks;

@@ -50,7 +50,7 @@ double forecast_cost(const Step& step) {
 
 /// Sparse reading has to look sooner by this factor: a sample sees fewer of the keys that count than there
 /// are, and to be slower than dense attention is worse than to miss a little speed.
-constexpr double sooner = 0.85;
+constexpr double sooner = 0.75;
 
 Costs byte_costs(const Step& step) {
   const Prices price(step);
@@ -130,7 +130,8 @@ bool dense_is_sooner(Step& step, float* warm) {
   const Prices price(step);
   const Costs unit = direct_costs(step);
   const double share = share_looked_at(step.blocks, step.every);
-  const double limit = (sooner - unit.scan) * static_cast<double>(step.blocks / step.every * block_keys);
+  const double limit =
+      (sooner - unit.scan) * static_cast<double>(blocks_picked(step.blocks, step.every) * block_keys);
   std::array<float, 2 * sieve_rows> found;
   std::copy_n(warm, found.size(), found.begin());
   const auto near = [&](int r, std::size_t which) {
@@ -194,7 +195,7 @@ bool dense_is_cheaper(Step& step, float* warm) {
   const Prices price(step);
   step.every = sample_stride(step.blocks);
   if (step.direct) return dense_is_sooner(step, warm);
-  const std::int64_t looked_at = step.blocks / step.every;
+  const std::int64_t looked_at = blocks_picked(step.blocks, step.every);
   const double share = share_looked_at(step.blocks, step.every);
   for (std::int64_t span = 0; span < step.spans; ++span)
     for (int r = 0; r < step.rows; ++r) step.sums(span, r).expected = 0;

@@ -20,7 +20,7 @@ inline constexpr double unrefined_share = 0.15;
 /// Where a walk looks at a sample of blocks: the share of them. A threshold that nothing is promised of is
 /// then settled; one that keeps a promise is asked about over all blocks.
 inline double share_looked_at(std::int64_t blocks, std::int64_t stride) {
-  return static_cast<double>(blocks / stride) / static_cast<double>(blocks);
+  return static_cast<double>(blocks_picked(blocks, stride)) / static_cast<double>(blocks);
 }
 
 /// One block in so many is enough to place a threshold that nothing is promised of.

@@ -104,10 +104,17 @@ struct StepRow {
 
 std::int64_t sample_stride(std::int64_t blocks);
 
-/// Calls body(block) for the blocks of first … end − 1 that a stride picks: the last of every `stride`.
+/// Blocks by which a stride stands for all: the one in the middle of every `stride`. The last would be the
+/// newest block of a context, which is like no other.
+inline bool picked(std::int64_t block, std::int64_t stride) { return block % stride == stride / 2; }
+inline std::int64_t blocks_picked(std::int64_t blocks, std::int64_t stride) {
+  return (blocks + stride - 1 - stride / 2) / stride;
+}
+/// Calls body(block) for those of first … end − 1.
 template <class Body>
 void for_each_picked(std::int64_t first, std::int64_t end, std::int64_t stride, Body body) {
-  for (std::int64_t block = first + stride - 1 - first % stride; block < end; block += stride) body(block);
+  const std::int64_t start = first + (stride / 2 + stride - first % stride) % stride;
+  for (std::int64_t block = start; block < end; block += stride) body(block);
 }
 
 struct Step {
@@ -159,7 +166,6 @@ struct Step {
   }
   /// Whether the block was scanned by `sample`.
   [[nodiscard]] bool sampled(std::int64_t block) const { return picked(block, sample_stride(blocks)); }
-  static bool picked(std::int64_t block, std::int64_t stride) { return block % stride == stride - 1; }
   [[nodiscard]] BlockRow& at(std::int64_t block, int r) const { return block_row[block * rows + r]; }
   /// A direct scan uses the integers of a block at once, and each worker's in its scratch.
   [[nodiscard]] std::int16_t* integers(std::int64_t block, float* scratch) const {
