@@ -190,11 +190,8 @@ void write_weights(const Step& step, View<float> to) {
 
 /// Runs the steps of some heads together; their arrays lie in memory that nobody else uses meanwhile.
 void run_heads(const Caller& caller, std::span<Step> steps, float* memory, const Team& team) {
-  for (Step& step : steps) {
-    if (step.dense) continue;
-    lay_out(step, memory);
-    memory += floats_of(step);
-  }
+  for (Step& step : steps)
+    if (!step.dense) memory = lay_out(step, memory);
   if (!std::ranges::all_of(steps, &Step::dense)) run_batch(caller, steps, team);
   for (const Step& step : steps)
     if (!step.dense && caller.options.weights.rows > 0) write_weights(step, caller.options.weights);

@@ -55,13 +55,12 @@ Index::Impl::Impl(const IndexShape& index_shape)
       largest(static_cast<std::size_t>(index_shape.kv_heads)) {}
 
 void Index::Impl::set_blocks(std::int64_t count) {
-  // All memory first: whatever this throws leaves the index as it was.
+  // All memory first, which `reserve` has for the rest: a failure here leaves the index as it was.
   for (std::size_t h = 0; h < pinned.size(); ++h) {
-    std::size_t added = 0;
+    std::size_t wanted = pinned[h].size();
     for (std::int64_t block = blocks; block < count; ++block)
-      added += coarse_block(static_cast<std::int64_t>(h), block).head().pinned;
-    pinned[h].reserve(pinned[h].size() + added);
-    largest[h].reserve(static_cast<std::size_t>(count));
+      wanted += coarse_block(static_cast<std::int64_t>(h), block).head().pinned;
+    if (wanted > pinned[h].capacity()) pinned[h].reserve(std::max(wanted, 2 * pinned[h].capacity()));
   }
   for (std::size_t h = 0; h < pinned.size(); ++h) {
     std::vector<std::int64_t>& tokens = pinned[h];

@@ -127,7 +127,7 @@ Step step_of(const Caller& caller, std::int64_t head) {
 }
 
 std::int64_t floats_of(const Step& step) { return step.dense ? 0 : lay<false>(step, nullptr); }
-void lay_out(Step& step, float* memory) { lay<true>(step, memory); }
+float* lay_out(Step& step, float* memory) { return memory + lay<true>(step, memory); }
 
 void scale_queries(const Caller& caller, Step& step) {
   const DenseCall& call = caller.call;

@@ -19,9 +19,10 @@ struct Caller {
 /// The step of a KV head: its rows, blocks and pinned keys. `dense` is set where there is nothing to
 /// choose.
 Step step_of(const Caller& caller, std::int64_t head);
-/// Floats of memory that its arrays need, and their places in it.
+/// Floats of memory that its arrays need: none if it is dense.
 std::int64_t floats_of(const Step& step);
-void lay_out(Step& step, float* memory);
+/// Gives them their places in memory and returns where it goes on.
+float* lay_out(Step& step, float* memory);
 /// Fills q and q_dense with the scaled queries, and the rows' norms.
 void scale_queries(const Caller& caller, Step& step);
 
