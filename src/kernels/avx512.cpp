@@ -8,6 +8,7 @@
 #include "kernels/pack_x86.h"
 #include "kernels/transpose_x86.h"
 #include "kernels/turn_avx512.h"
+#include "kernels/vnni.h"
 
 namespace tamis {
 namespace {
@@ -292,5 +293,18 @@ struct Bf16 {
 #include "kernels/body.h"
 
 namespace tamis {
-constinit const Kernels avx512_kernels = make_table("avx512");
+namespace {
+
+constexpr Kernels with_vnni_dots(Kernels kernels) {
+  kernels.sieve.coarse_dots = vnni_coarse_dots;
+  kernels.sieve.middle_dots = vnni_middle_dots;
+  kernels.sieve.scan_cost = 0.013F;
+  return kernels;
 }
+
+}  // namespace
+
+constinit const Kernels avx512_kernels = make_table("avx512");
+constinit const Kernels avx512vnni_kernels = with_vnni_dots(make_table("avx512vnni"));
+
+}  // namespace tamis

@@ -10,7 +10,6 @@
 
 #include "core/fail.h"
 #include "kernels/kernels.h"
-#include "kernels/vnni.h"
 
 namespace tamis {
 namespace {
@@ -33,15 +32,12 @@ bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 #endif
 
 const auto& all_targets() {
-#ifdef TAMIS_X86
-  static const Kernels vnni = with_vnni(avx512_kernels);
-#endif
   static const std::array all{
       KernelTarget{&scalar_kernels, true},
 #ifdef TAMIS_X86
       KernelTarget{&avx2_kernels, has_avx2()},
       KernelTarget{&avx512_kernels, has_avx512()},
-      KernelTarget{&vnni, has_vnni()},
+      KernelTarget{&avx512vnni_kernels, has_vnni()},
 #endif
   };
   return all;

@@ -82,10 +82,12 @@ inline std::int64_t place(const Kernels& kernels, KvType type, std::int64_t c) {
 /// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make campaign`.
 inline constexpr double exp2_relative_error = 0x1p-23;
 
+// Constants: a target's file holds no code that runs before the CPU has been asked what it can do.
 extern const Kernels scalar_kernels;
 #ifdef TAMIS_X86
 extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;
+extern const Kernels avx512vnni_kernels;
 #endif
 
 /// The kernels in use; see tamis::target().

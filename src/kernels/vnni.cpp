@@ -1,6 +1,6 @@
 // AVX-512 with VNNI: the dots of the sieve's scan by products of bytes, four of which are summed at once.
 // A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two such products make one of 16
-// bits, exactly. The rest of this target is AVX-512's.
+// bits, exactly. The table that holds these kernels is made in avx512.cpp.
 //
 // Cost: rows·128·d/32 multiply instructions for a block, for 4-bit and for 8-bit codes alike.
 #include "kernels/vnni.h"
@@ -156,26 +156,17 @@ TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::i
                   });
 }
 
-void coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows, float* dot,
-                 const std::uint8_t* next_high) {
+}  // namespace
+
+void vnni_coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
+                      float* dot, const std::uint8_t* next_high) {
   dots<false>(high, high, d32, xi, rows, dot, next_high, high);
 }
 
-void middle_dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                 const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
-                 const std::uint8_t* next_low) {
+void vnni_middle_dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                      const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
+                      const std::uint8_t* next_low) {
   dots<true>(high, low, d32, xi, rows, dot, next_high, next_low);
-}
-
-}  // namespace
-
-Kernels with_vnni(const Kernels& avx512) {
-  Kernels kernels = avx512;
-  kernels.name = "avx512vnni";
-  kernels.sieve.coarse_dots = coarse_dots;
-  kernels.sieve.middle_dots = middle_dots;
-  kernels.sieve.scan_cost = 0.013F;
-  return kernels;
 }
 
 }  // namespace tamis

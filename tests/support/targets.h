@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdio>
-#include <string_view>
 
 #include "kernels/kernels.h"
 
 namespace tamis {
 #ifdef TAMIS_X86
 extern const Kernels avx512_emulated_kernels;  // tests/emulate, lane by lane on AVX2
-Kernels with_vnni_emulated(const Kernels& avx512);
+extern const Kernels avx512vnni_emulated_kernels;
 #endif
 }  // namespace tamis
 
@@ -21,9 +20,8 @@ inline const Kernels* runnable(const KernelTarget& target) {
 #ifdef TAMIS_X86
   const bool has_avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  static const Kernels vnni_emulated = with_vnni_emulated(avx512_emulated_kernels);
   if (target.kernels == &avx512_kernels && has_avx2) return &avx512_emulated_kernels;
-  if (target.kernels->name == std::string_view(vnni_emulated.name) && has_avx2) return &vnni_emulated;
+  if (target.kernels == &avx512vnni_kernels && has_avx2) return &avx512vnni_emulated_kernels;
 #endif
   return nullptr;
 }
