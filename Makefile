@@ -6,6 +6,7 @@
 #   BENCH_ARGS=...    passed to the benchmark's driver, for example --quick
 #   SWEEP_ARGS=...    passed to the sweeps, for example: --only fig4 --set fig4:n=256,512
 #   CAMPAIGN_ARGS=... passed to the campaign, for example: certificates --records 1000000
+#   LINT_SINCE=REV    clang-tidy over what changed since this revision (default: over everything)
 #   TAMIS_PEERS=DIR   where the benchmarks keep torch and ggml
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -54,7 +55,7 @@ test: deps ## unit tests, a program against the installed library, the command l
 	@tests/consumer/check.sh build/dev
 	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli
 
-sanitize: deps ## unit tests (not the longest) and fuzz corpora under the address, undefined and thread sanitizers
+sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora under sanitizers: g++ without optimisation, then clang
 	@$(call build,asan-ubsan)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan-ubsan -j $(JOBS)
 	@$(call build,tsan)
@@ -98,7 +99,7 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 	@$(python) -m ruff format --quiet --check .
 	@$(python) -m ruff check --quiet .
 	@cmake --preset dev >/dev/null
-	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/dev
+	@tools/lint.sh build/dev $(JOBS) $(LINT_SINCE)
 
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# clang-tidy over the library and the program, changing nothing.
+#   usage: tools/lint.sh BUILD JOBS [SINCE]
+# BUILD is a configured build folder. With SINCE, a revision, only what has changed since it is read: sources, and for
+# a header the first source that includes it.
+set -euo pipefail
+
+build=${1:?usage: tools/lint.sh BUILD JOBS [SINCE]}
+jobs=${2:?usage: tools/lint.sh BUILD JOBS [SINCE]}
+since=${3:-}
+
+if [ -z "$since" ]; then
+  mapfile -t sources < <(git ls-files 'src/*.cpp' 'cli/*.cpp')
+else
+  mapfile -t changed < <(git diff --name-only --diff-filter=d "$since" -- 'include/*.h' 'src/*.h' 'src/*.cpp' 'cli/*.h' 'cli/*.cpp')
+  mapfile -t sources < <(
+    for file in "${changed[@]}"; do
+      case $file in
+        *.cpp) echo "$file" ;;
+        *.h)
+          included=${file#include/} included=${included#src/} included=${included#cli/}
+          git grep -lE "#include [<\"]${included}[>\"]" -- 'src/*.cpp' 'cli/*.cpp' | head -n 1 || true
+          ;;
+      esac
+    done | sort -u
+  )
+  echo "lint: ${#sources[@]} sources stand for the ${#changed[@]} files that changed since $since"
+fi
+[ ${#sources[@]} -gt 0 ] || exit 0
+
+# What clang-tidy counts but does not show, in headers of others, is no news.
+printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -n 1 clang-tidy --quiet -p "$build" 2> >(grep -v 'warnings generated\.$' >&2)
