@@ -1,48 +1,87 @@
 #!/usr/bin/env python3
 """A name has one definition in the whole library.
 
-    one_definition.py OBJECT…
+    one_definition.py SOURCES [OBJECT…]
 
 Two classes of one name in two files are undefined behaviour that no compiler reports: the linker keeps the functions of
-one and gives them to both. In objects compiled without optimisation every inline function stands out of line in
-each file that uses it, as a weak symbol, and copies of one definition have one size. OBJECTs compiled with other
-flags than the rest (the kernels) are left out, since they define nothing weak.
+one and gives them to both. SOURCES is the folder above include/, src/ and cli/: no two of its files define a class, a
+struct, an enum or a union of one name in one namespace with a name. In objects compiled without optimisation every
+inline function stands out of line in each file that uses it, as a weak symbol: copies of one definition have one size,
+and none of them is a function of a single file elsewhere. The kernels, compiled with other flags, have nothing weak.
 """
 
+import re
 import subprocess
 import sys
 from collections import defaultdict
+from pathlib import Path
+
+# The format of the sources leaves what namespaces hold at the left edge, and closes them with a comment.
+OPENS = re.compile(r"namespace(?: ([\w:]+))? \{$")
+DEFINES = re.compile(r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)")
 
 
-def weak_functions(path):
-    """Name → size of the functions that the linker merges with those of other files."""
+def types_of(path):
+    """The types that a file defines outside classes and unnamed namespaces, with their namespaces."""
+    inside = []
+    for line in path.read_text().splitlines():
+        if opened := OPENS.match(line):
+            inside.append(opened[1])
+        elif line.startswith("}  // namespace"):
+            inside.pop()
+        elif (defined := DEFINES.match(line)) and None not in inside:
+            yield "::".join([*inside, defined[1]])
+
+
+def check_sources(root):
+    files = defaultdict(list)
+    for folder in ("include", "src", "cli"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp"):
+                for name in types_of(path):
+                    files[name].append(str(path.relative_to(root)))
+    if len(files) < 100:
+        yield f"only {len(files)} types were found below {root}"
+    for name, where in files.items():
+        if len(where) > 1:
+            yield f"{name} is defined in {' and in '.join(where)}"
+
+
+def functions(path):
+    """Name and size of the functions that the linker merges with those of other files (W) or takes from this one (T)."""
     lines = subprocess.run(
         ["nm", "--print-size", "--defined-only", path], check=True, capture_output=True, text=True
     ).stdout.splitlines()
     for line in lines:
         fields = line.split()
-        if len(fields) == 4 and fields[2] in "Ww":
-            yield fields[3], int(fields[1], 16)
+        if len(fields) == 4 and fields[2] in "WT":
+            yield fields[3], (int(fields[1], 16), fields[2])
 
 
-def main(*objects):
-    sizes = defaultdict(lambda: defaultdict(list))
+def check_objects(objects):
+    definitions = defaultdict(lambda: defaultdict(list))
     for path in objects:
         if "/kernels/" in path:
             continue
-        for name, size in weak_functions(path):
+        for name, definition in functions(path):
             if name.startswith(("_ZN5tamis", "_ZNK5tamis")):
-                sizes[name][size].append(path.rsplit("/", 1)[-1])
-    differing = {name: found for name, found in sizes.items() if len(found) > 1}
-    for name, found in differing.items():
-        files = " and ".join(f"{files[0]} ({size} bytes)" for size, files in found.items())
-        print(f"{name} is defined differently in {files}")
-    shared = sum(len(files) > 1 for found in sizes.values() for files in found.values())
-    # Otherwise nothing was compared: the objects were optimised, or none were given.
+                definitions[name][definition].append(path.rsplit("/", 1)[-1])
+    for name, found in definitions.items():
+        if len(found) > 1:
+            files = " and ".join(f"{files[0]} ({size} bytes)" for (size, _), files in found.items())
+            yield f"{name} is defined differently in {files}"
+    # Otherwise nothing was compared: the objects were optimised.
+    shared = sum(len(files) > 1 for found in definitions.values() for files in found.values())
     if shared < 100:
-        print(f"only {shared} functions stand in more than one object")
-        return 1
-    return bool(differing)
+        yield f"only {shared} functions stand in more than one object"
+
+
+def main(root, *objects):
+    complaints = list(check_sources(Path(root)))
+    if objects:
+        complaints += check_objects(objects)
+    print("\n".join(complaints) or "one_definition: as it should be")
+    return bool(complaints)
 
 
 if __name__ == "__main__":
