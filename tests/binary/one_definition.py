@@ -18,7 +18,9 @@ from pathlib import Path
 
 # The format of the sources leaves what namespaces hold at the left edge, and closes them with a comment.
 OPENS = re.compile(r"namespace(?: ([\w:]+))? \{$")
-DEFINES = re.compile(r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)")
+DEFINES = re.compile(
+    r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)"
+)
 
 
 def types_of(path):

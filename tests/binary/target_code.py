@@ -80,7 +80,9 @@ def check_library(library):
         if heading:
             name, file = functions.get(int(heading[1], 16), (heading[2], ""))
             continue
-        instruction = re.match(r"\s+([0-9a-f]+):\s+(?:(?:lock|rep\w*|notrack|bnd|data16|cs|ds) )*(\S+)\s*(.*)", line)
+        instruction = re.match(
+            r"\s+([0-9a-f]+):\s+(?:(?:lock|rep\w*|notrack|bnd|data16|cs|ds) )*(\S+)\s*(.*)", line
+        )
         if not instruction:
             continue
         at, mnemonic, operands = instruction.groups()
@@ -101,7 +103,12 @@ def check_library(library):
 def check_object(path):
     for line in output_of("readelf", "-sW", path).splitlines():
         fields = line.split()
-        if len(fields) > 7 and fields[3] in ("FUNC", "OBJECT") and fields[4] in ("WEAK", "UNIQUE") and fields[6] != "UND":
+        if (
+            len(fields) > 7
+            and fields[3] in ("FUNC", "OBJECT")
+            and fields[4] in ("WEAK", "UNIQUE")
+            and fields[6] != "UND"
+        ):
             yield f"{path} defines {fields[7]} for every file that has it"
     for section in (".init_array", ".ctors", ".preinit_array"):
         if section in output_of("readelf", "-SW", path):
