@@ -15,10 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import vl_convert
 from machine import cpu_model
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tools"))
 NAMES = ["fig3", "fig4", "frontier", "window", "length", "norm", "violation", "alpha", "collapse"]
 INTRODUCTION = """# The papers' experiments, run again
 
@@ -100,6 +100,8 @@ def index(folder):
 
 
 def main():
+    from chart_svg import chart_svg
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "cli" / "tamis")
     parser.add_argument("--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors")
@@ -126,7 +128,7 @@ def main():
             chart.unlink()
             print(f"nothing of {name} is done", file=sys.stderr)
             continue
-        chart.with_name(f"{name}.svg").write_text(vl_convert.vegalite_to_svg(chart.read_text()))
+        chart.with_name(f"{name}.svg").write_text(chart_svg(json.loads(chart.read_text())))
         chart.unlink()
         text = page(report, command, name, load)
         (options.folder / "sweeps" / f"{name}.md").write_text(text)

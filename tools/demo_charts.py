@@ -11,6 +11,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 import vl_convert
+from chart_svg import chart_svg
 
 # From dark to light in even steps of lightness, legible without colour vision and on either background.
 RAMP = ["#10142e", "#24305e", "#2a5878", "#2f8079", "#63a66c", "#b6c566", "#fff1a8"]
@@ -18,6 +19,8 @@ FLOOR = 1e-5  # weights below this are drawn as this
 INK = "#010203"  # stands for the page's text colour, which differs by light and dark
 BINS = 256  # columns of a map
 CERTIFIED, MEASURED = "#c8762b", "#3b82b5"
+# Names of rows, to their left. Aligned to the right, which Vega would do, they end at different places.
+ROW_NAMES = alt.Header(labelAngle=0, labelAlign="left", labelPadding=16)
 
 
 def ranks(tokens):
@@ -99,11 +102,11 @@ def styled(chart, ground="transparent"):
 
 def svg(chart, label):
     """Inline SVG whose text follows the colours of the page."""
-    return inline(styled(chart).to_json(), label)
+    return inline(styled(chart).to_dict(), label)
 
 
 def inline(spec, label):
-    text = vl_convert.vegalite_to_svg(spec)
+    text = chart_svg(spec)
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(label, quote=True)}"', 1)
 
@@ -113,7 +116,7 @@ def drawn(file, label):
     spec = json.loads(Path(file).read_text())
     del spec["title"]
     spec["config"] = styled(alt.Chart(alt.Data(values=[])).mark_point()).to_dict()["config"]
-    return inline(json.dumps(spec), label)
+    return inline(spec, label)
 
 
 def map_chart(head, positions, tokens, width, height, smooth=True):
@@ -184,7 +187,7 @@ def error_chart(layers):
             color=alt.Color("kind:N", scale=alt.Scale(domain=["measured", "certified"], range=[MEASURED, CERTIFIED]),
                             legend=alt.Legend(orient="top", title=None)),
             row=alt.Row("layer:N", sort=[f"layer {layer}" for layer, *_ in layers], title=None,
-                        header=alt.Header(labelAngle=0, labelAlign="left", labelPadding=16)),
+                        header=ROW_NAMES),
         )
         .properties(width=740, height=66)
         .resolve_scale(y="shared")
@@ -225,9 +228,7 @@ def curve_chart(heads, tokens):
         (band + line + dot + text)
         .properties(width=228, height=112)
         .facet(
-            row=alt.Row(
-                "layer:N", sort=[f"layer {n}" for n in layers], title=None, header=alt.Header(labelAngle=0)
-            ),
+            row=alt.Row("layer:N", sort=[f"layer {n}" for n in layers], title=None, header=ROW_NAMES),
             column=alt.Column("head:N", sort=[f"head {n}" for n in heads_in_row], title=None),
             spacing=18,
         )
@@ -272,7 +273,7 @@ def growth_chart(heads):
         (null + bar + law + dot)
         .properties(width=228, height=112)
         .facet(
-            row=alt.Row("layer:N", sort=layers, title=None, header=alt.Header(labelAngle=0)),
+            row=alt.Row("layer:N", sort=layers, title=None, header=ROW_NAMES),
             column=alt.Column("head:N", sort=columns, title=None),
             spacing=18,
         )

@@ -216,7 +216,7 @@ their certificate: {above}. From {names[args.trace]} and {names[args.result]}.</
 <p>Layer {shown.layer}, head {shown.head}. Each line is a query, at its place in the text, and shows where it looks among the
 tokens before it; the empty corner is the future. The scale is logarithmic: most of the picture is nearly nothing.
 Half of the queries find 95 % of their attention in {shown.keys_for_95:,} keys or fewer, of up to {tokens:,}.</p>
-<figure>{svg(map_chart(shown, positions, tokens, 800, 600), f"Map of attention of layer {shown.layer}, head {shown.head}")}
+<figure class="scroll">{svg(map_chart(shown, positions, tokens, 800, 600), f"Map of attention of layer {shown.layer}, head {shown.head}")}
 <figcaption>Weights p = exp(scale · q·k − lse), with q and k of {names[args.trace]} and the log-sum-exp in
 {names[args.result]}, summed over {tokens // BINS} neighbouring keys. If the log-sum-exp is right, each line sums to 1; over all
 heads and queries it does to within {power(max(head.worst_sum for head in heads))}.</figcaption></figure>

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from chart_texts import expect_room
 from conftest import ROOT, tamis
 
 pytest.importorskip("altair")
@@ -82,7 +83,7 @@ def test_pages_of_sweeps_are_written_one_by_one_into_one_index(tmp_path):
     assert index.count("\n## ") == 2
     for name in ("fig3", "fig4"):
         assert f"(sweeps/{name}.svg)" in index
-        assert (tmp_path / "sweeps" / f"{name}.svg").read_text().startswith("<svg")
+        expect_room((tmp_path / "sweeps" / f"{name}.svg").read_text())
         page = (tmp_path / "sweeps" / f"{name}.md").read_text()
         assert "## Table" in page and str(tmp_path) not in page + index
     done = write_pages(tmp_path, "--only", "fig5")
