@@ -69,7 +69,7 @@ bench-sieve: deps ## sparse decode against torch, ggml and dense, and the index'
 
 bench-profile: deps ## a profile pass against dense attention over the same keys, and its memory
 	@$(call build,bench)
-	@$(python) bench/profile.py --build build/bench $(BENCH_ARGS)
+	@$(python) bench/profile_pass.py --build build/bench $(BENCH_ARGS)
 
 bench-dmin: deps ## a search for d_min by the paper's construction to the letter and by tamis
 	@$(call build,bench)
