@@ -43,7 +43,7 @@ deps: ## install Debian packages that are missing and make .venv
 deps-dev: deps
 	@tools/debian.sh deps/debian-dev.txt
 
-demo: build ## attention on the shipped trace, checked, as a page in out/demo
+demo: build ## attention on the shipped trace, checked: what was found, and a page in out/demo
 	@tools/demo.sh build/release/cli/tamis $(python) out/demo
 
 build: deps ## build the library and the program in build/release

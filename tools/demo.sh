@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, patterns realised and
-# verified, patterns decided, a small sweep, and a page about them.
+# verified, patterns decided, a small sweep, and a page about them. Prints in a few sentences what was found, then the
+# page's path.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
 # PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about a minute.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One self-contained HTML page about attention on a trace, dense and sparse: what was computed, how far it is
-from the truth, what was read, and what attention looks like.
+from the truth, what was read, and what attention looks like. Prints in a few sentences what it found.
 
 Reads the trace, the result of `tamis attend TRACE --dense --check --out RESULT --json > REPORT`, with --sparse
 those of runs with `--budget mass:EPS` in place of --dense, with --profile what `tamis profile TRACE --out PROFILE` wrote, and nothing else. Weights are p = exp(scale * q.k - lse)
@@ -39,6 +39,7 @@ from demo_charts import (
     ranks,
     svg,
 )
+from demo_findings import findings
 from demo_html import document, percent, power, table, tile
 from safetensors import safe_open
 
@@ -328,21 +329,23 @@ def main():
         sys.exit(
             "demo_page.py: --profile needs the profile of the same trace and layers as the dense report"
         )
-    realised = ""
+    realised, examples, frontier, questions = "", [], None, []
     if args.realised:
         frontier = json.loads(Path(args.frontier).read_text())
         examples = demo_realise.read_examples(args.realised, args.examples.split(","))
         realised = demo_realise.section(examples, frontier, Path(args.frontier).name)
         if args.decided:
-            realised += demo_decide.section(
-                demo_decide.read_questions(args.realised, args.decided.split(","))
-            )
+            questions = demo_decide.read_questions(args.realised, args.decided.split(","))
+            realised += demo_decide.section(questions)
     if args.sweep:
         realised += demo_sweep.section(*args.sweep)
     if args.page:
         Path(args.page).write_text(
             page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"
         )
+        sys.stdout.reconfigure(errors="replace")  # a terminal may have no τ
+        for words in findings(report, runs, profile, examples, frontier, questions):
+            print(words)
     if args.picture:
         Path(args.picture).write_bytes(head_picture(wanted[0], trace["positions"], tokens))
 
