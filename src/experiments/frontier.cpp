@@ -214,7 +214,7 @@ std::string chart_of(const std::vector<Family>& families) {
                           {"dim", dim},
                           {"norm", norm},
                           {"paper", curve.paper},
-                          {"lower", curve.lower_bound}});
+                          {"lower", curve.lower_bound > 0 ? Json(curve.lower_bound) : Json()}});
   const Json x = channel("dim", "columns of queries and keys, m", "log");
   const Json lines{
       {"mark", {{"type", "line"}, {"point", {{"size", 14}}}, {"tooltip", true}}},

@@ -272,5 +272,20 @@ TEST(SweepFigures, TheFrontierFindsTheLawThatWasPlanted) {
   EXPECT_TRUE(says(power.sentences[0], "does not survive")) << power.sentences[0];
 }
 
+TEST(SweepFigures, TheFrontiersChartHasNoZeroOnItsLogarithmicAxis) {
+  // A lower bound of 0 says that none is known; drawn, it would push all else to the upper edge.
+  const SweepReport report = planted({"frontier", {{"n", {24, 32}}, {"k", {1}}}, {}, 0}, [](const Json& p) {
+    return Json{{"verified", true},    {"paper", 3.0},     {"lower_bound", p.at("n") == 24 ? 0.0 : 2.0},
+                {"norm_product", 4.0}, {"max_logit", 1.0}, {"method", "descent"}};
+  });
+  const Json chart = Json::parse(report.vega);
+  int drawn = 0;
+  for (const Json& value : chart.at("data").at("values")) {
+    EXPECT_EQ(value.at("lower").is_null(), value.at("n") == 24);
+    if (value.at("lower").is_number()) drawn += value.at("lower") == 2.0;
+  }
+  EXPECT_GT(drawn, 0);
+}
+
 }  // namespace
 }  // namespace tamis
