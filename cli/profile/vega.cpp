@@ -74,7 +74,10 @@ Json axis(const char* field, const char* title, const char* scale = "log") {
 Json named(const char* data) { return {{"name", data}}; }
 
 /// One small chart per head: medians with their spread, the law through them and the null.
-Json growth_chart(double eps) {
+Json growth_chart(const Profile& profile, double eps) {
+  // Left to itself a facet sorts names by alphabet, layer 12 before layer 3.
+  Json order = Json::array();
+  for (const HeadProfile& head : profile.heads) order.push_back(head_name(head));
   const Json x = axis("n", "keys seen, n");
   const auto line = [&](const char* field, const char* colour, bool dashed) {
     Json mark{{"type", "line"}, {"color", colour}};
@@ -95,7 +98,7 @@ Json growth_chart(double eps) {
       {"data", named("growth")},
       {"transform", {{{"filter", {{"field", "eps"}, {"equal", eps}}}}}},
       {"columns", 6},
-      {"facet", {{"field", "name"}, {"type", "nominal"}, {"title", nullptr}, {"sort", nullptr}}},
+      {"facet", {{"field", "name"}, {"type", "nominal"}, {"title", nullptr}, {"sort", order}}},
       {"spec",
        {{"width", 130},
         {"height", 100},
@@ -147,7 +150,7 @@ std::string vega_text(const Profile& profile) {
                      {{"growth", growth_data(profile)},
                       {"laws", law_data(profile)},
                       {"collapse", collapse_data(profile)}}},
-                    {"vconcat", {law_chart(eps), collapse_chart(), growth_chart(eps)}}});
+                    {"vconcat", {law_chart(eps), collapse_chart(), growth_chart(profile, eps)}}});
 }
 
 }  // namespace tamis::cli

@@ -1,6 +1,7 @@
 """tamis profile: what it measures, checked with NumPy, what it writes and how it fails."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -202,6 +203,14 @@ def test_vega_holds_its_data(tmp_path):
         "effective support",
         "sink mass",
     }
+
+
+def test_vega_shows_heads_in_their_order(tmp_path):
+    convert = pytest.importorskip("vl_convert")
+    report = profile_json(DATA, "--vega", tmp_path / "v.json")
+    svg = convert.vegalite_to_svg(json.loads((tmp_path / "v.json").read_text()))
+    shown = re.findall(r">(layer \d+ head \d+)<", svg)
+    assert shown == [f"layer {head['layer']} head {head['head']}" for head in report["heads"]]
 
 
 def test_the_table_names_every_head_and_the_comparison_of_rules():
