@@ -192,16 +192,18 @@ void settle_sample(Step& step) {
       BlockRow& row = step.at(block, r);
       const double octaves =
           static_cast<double>(row.spread) - step.row[static_cast<std::size_t>(r)].reference;
-      // A power of 2, so that nothing is rounded; what falls out of range below is counted as vanished.
-      const auto factor = static_cast<float>(std::exp2(std::min(octaves, 127.0)));
+      // A power of 2, so that nothing is rounded but products in the denormal range, which are counted as
+      // vanished. In f64: bounds are up to 2^100, and with them a factor may count that no f32 holds.
+      const double factor = std::exp2(std::min(octaves, 127.0));
+      const auto scaled = [&](float x) { return static_cast<float>(static_cast<double>(x) * factor); };
       float* weights = step.bounds(block, r);
       for (std::int64_t j = 0; j < block_keys; ++j) {
         // A bound at the floor of the scan's exponential says nothing about the weight: it may not grow.
-        if (factor > 1.0F && weights[j] > 0.0F && weights[j] <= 0x1p-125F) step.sane = false;
-        weights[j] *= factor;
+        if (factor > 1 && weights[j] > 0.0F && weights[j] <= 0x1p-125F) step.sane = false;
+        weights[j] = scaled(weights[j]);
       }
-      row.sum *= factor;
-      row.most *= factor;
+      row.sum = scaled(row.sum);
+      row.most = scaled(row.most);
       step.sane = step.sane && row.sum < 0x1p100F;
     }
   });

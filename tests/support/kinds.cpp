@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 namespace tamis::testing {
 namespace {
@@ -43,12 +44,6 @@ constexpr std::array named{
     Named{Kind::value_offset, "value_offset"},
     Named{Kind::value_channel, "value_channel"},
 };
-
-float stored(DType dtype, float x) {
-  if (dtype == DType::f32) return x;
-  if (dtype == DType::bf16) return to_float(to_bf16(x));
-  return to_float(to_f16(std::clamp(x, -65504.0F, 65504.0F)));
-}
 
 /// A key of kind `aligned`. Tokens 0 and 1 of a block span −1 … 1 in every channel; the others are a
 /// level of a 4-bit or an 8-bit grid over that range plus nearly half a step in the direction of `sign`.
@@ -246,6 +241,25 @@ std::span<const Kind> all_kinds() {
     return all;
   }();
   return kinds;
+}
+
+float stored(DType dtype, float x) {
+  if (dtype == DType::f32) return x;
+  if (dtype == DType::bf16) return to_float(to_bf16(x));
+  return to_float(to_f16(std::clamp(x, -65504.0F, 65504.0F)));
+}
+
+std::vector<std::byte> bytes_of(DType dtype, std::span<const float> numbers) {
+  std::vector<std::byte> bytes(numbers.size() * static_cast<std::size_t>(size_of(dtype)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (dtype == DType::f32) {
+      std::memcpy(bytes.data() + 4 * i, &numbers[i], 4);
+    } else {
+      const std::uint16_t bits = dtype == DType::f16 ? to_f16(numbers[i]).bits : to_bf16(numbers[i]).bits;
+      std::memcpy(bytes.data() + 2 * i, &bits, 2);
+    }
+  }
+  return bytes;
 }
 
 std::string_view name_of(Kind kind) { return named[static_cast<std::size_t>(kind)].name; }

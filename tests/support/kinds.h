@@ -1,6 +1,7 @@
 // How the numbers of test problems are drawn: ordinary ones, and those that break careless bounds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
@@ -47,6 +48,11 @@ enum class Kind : std::uint8_t {
 
 std::span<const Kind> all_kinds();
 std::string_view name_of(Kind kind);
+
+/// The number of a dtype that is nearest to x, the largest ones of f16 standing in for what is beyond them.
+float stored(DType dtype, float x);
+/// Numbers that a dtype holds, as they lie in memory.
+std::vector<std::byte> bytes_of(DType dtype, std::span<const float> numbers);
 
 struct Numbers {
   std::vector<float> q;  ///< shape.rows() × head_dim

@@ -3,17 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <tamis/sieve.h>
 
+#include "support/kinds.h"
+#include "support/targets.h"
+
 namespace tamis {
 namespace {
 
-/// One KV head and one query head; keys and values in f32 or bf16.
+/// One KV head and one query head.
 struct Numbers {
   Shape shape;
   std::int64_t tokens = 0;
@@ -30,25 +33,19 @@ struct Numbers {
     shape.scale = scale;
     q.resize(static_cast<std::size_t>(d));
   }
+
+  /// To what the dtype holds.
+  void round() {
+    for (std::vector<float>* part : {&k, &v})
+      for (float& number : *part) number = testing::stored(shape.dtype, number);
+  }
 };
 
-std::vector<std::byte> stored(std::vector<float>& numbers, DType dtype) {
-  std::vector<std::byte> bytes(numbers.size() * static_cast<std::size_t>(size_of(dtype)));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (dtype == DType::f32) {
-      std::memcpy(bytes.data() + 4 * i, &numbers[i], 4);
-    } else {
-      const bf16 rounded = to_bf16(numbers[i]);
-      numbers[i] = to_float(rounded);
-      std::memcpy(bytes.data() + 2 * i, &rounded, 2);
-    }
-  }
-  return bytes;
-}
-
-void expect_certified(Numbers x, const char* text, bool ladder = true, bool fewest_bytes = true) {
-  const std::vector<std::byte> k = stored(x.k, x.shape.dtype);
-  const std::vector<std::byte> v = stored(x.v, x.shape.dtype);
+/// Returns whether a row was read sparsely.
+bool expect_certified(Numbers x, const char* text, bool ladder = true, bool fewest_bytes = true) {
+  x.round();
+  const std::vector<std::byte> k = testing::bytes_of(x.shape.dtype, x.k);
+  const std::vector<std::byte> v = testing::bytes_of(x.shape.dtype, x.v);
   const std::int64_t d = x.shape.head_dim;
   const std::int64_t d_v = x.shape.value_dim;
   const PageTables all(x.shape.dtype, k.data(), v.data(), 1, x.tokens, d, d_v);
@@ -108,6 +105,7 @@ void expect_certified(Numbers x, const char* text, bool ladder = true, bool fewe
     EXPECT_LE(static_cast<double>(std::sqrt(error2)), c.error * (1 + 1e-9)) << text << " row " << r;
     EXPECT_LE(static_cast<double>(std::abs(lse[i] - (top + std::log(total)))), c.lse_error + 1e-12) << text;
   }
+  return !std::ranges::all_of(certificates, &Certificate::dense);
 }
 
 TEST(SieveRegression, KeysFarBelowTheCentreOfTheirBlock) {
@@ -204,6 +202,42 @@ TEST(SieveRegression, KeysWhoseNormIsBeyondTheRangeOfF32) {
   expect_certified(x, "mass:0.1");
 }
 
+TEST(SieveRegression, ABlockFarBelowAReferenceThatIsFarAboveTheTruth) {
+  // One block has 16 keys 75 octaves above its centre, which hold the weight, and the others as far below.
+  // What 4 bits miss of the other block's keys lies across the query: they are 8 octaves lower in truth,
+  // but their bounds, and with them the reference, are more than 150 octaves above the first block's
+  // centre.
+  Numbers x(256, 32, 8, DType::f32, 0.6931472F);
+  x.q[0] = 1.0F;
+  for (std::size_t c = 1; c < 31; ++c) x.q[c] = c % 2 == 1 ? 3.0F : -3.0F;
+  for (std::size_t j = 0; j < 256; ++j) {
+    float* key = x.k.data() + j * 32;
+    const bool wide = j < 128;
+    const std::size_t place = j % 128;
+    key[0] = !wide ? 64.0F : place < 16 ? 75.0F : -75.0F;
+    // Two keys span each pair of channels. The rest of them is where the codes miss nothing, or most.
+    for (std::size_t c = 1; c < 31; ++c) {
+      const float end = place % 2 == 0 ? 8.0F : -8.0F;
+      const float inside = wide ? 0.5F : std::copysign(0x1p-5F, x.q[c]);
+      key[c] = (place / 2 == (c - 1) / 2 ? end : inside) * (wide ? 0x1p-6F : 1.0F);
+    }
+    x.v[j * 8 + (wide ? 0 : 1)] = 1.0F;
+  }
+  testing::for_each_target([&](const char* target) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      SCOPED_TRACE(std::string(target) + " " + std::string(name_of(dtype)));
+      x.shape.dtype = dtype;
+      int sparse = 0;
+      for (const char* budget :
+           {"window:128,4", "topk:130", "power:130,0", "bytes:0.85", "mass:0.3", "mass:0.05", "mass:0.001"})
+        for (const bool ladder : {true, false})
+          for (const bool fewest_bytes : {true, false})
+            sparse += expect_certified(x, budget, ladder, fewest_bytes) ? 1 : 0;
+      EXPECT_GE(sparse, 4);  // numbers that are all read densely would show nothing
+    }
+  });
+}
+
 TEST(SieveRegression, AWarmStartChangesNothingWhereExactValuesAreTheCheaperOnes) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
@@ -214,8 +248,9 @@ TEST(SieveRegression, AWarmStartChangesNothingWhereExactValuesAreTheCheaperOnes)
     for (std::size_t i = 0; i < x.k.size(); ++i) x.k[i] = 0.02F * normal(random) + centre[i % 32];
     for (float& y : x.v) y = normal(random);
     for (std::size_t c = 0; c < 32; ++c) x.q[c] = normal(random) + centre[c] * 0.5F;
-    const std::vector<std::byte> k = stored(x.k, x.shape.dtype);
-    const std::vector<std::byte> v = stored(x.v, x.shape.dtype);
+    x.round();
+    const std::vector<std::byte> k = testing::bytes_of(x.shape.dtype, x.k);
+    const std::vector<std::byte> v = testing::bytes_of(x.shape.dtype, x.v);
     const PageTables pages(x.shape.dtype, k.data(), v.data(), 1, x.tokens, 32, 4);
     Index index({x.shape.dtype, 1, 32, 4});
     Workspace cold(1);
