@@ -35,6 +35,11 @@ struct IndexShape {
 /// Belongs to keys and values that the caller keeps: every call is given their pages again. Tokens after
 /// the last whole block are not indexed yet; attention reads them exactly. Any number of threads may
 /// attend on one Index; changing it needs that nobody else uses it.
+///
+/// What an index proves holds for the tokens that it was made of. Where these are no longer the ones given,
+/// `attend`, `extend` and `save` throw `usage`, if the pages are stamped as those of a KvStore are. Of
+/// pages without stamps nobody can tell: their owner must truncate the index whenever indexed tokens
+/// change.
 class TAMIS_API Index {
  public:
   explicit Index(const IndexShape& shape);
@@ -49,7 +54,8 @@ class TAMIS_API Index {
   /// each new key and value once. Throws `input`, naming head and token and leaving the index as it was,
   /// if a key or value is NaN or infinite.
   void extend(std::span<const KvPages> kv, Workspace& workspace);
-  /// Forgets tokens from `tokens` on; at most 127 tokens before it are indexed again by `extend`.
+  /// Forgets tokens from `tokens` on; at most 127 tokens before it are indexed again by `extend`. To be
+  /// called before other tokens take the place of indexed ones, or after, but before the next use.
   void truncate(std::int64_t tokens);
 
   [[nodiscard]] const IndexShape& shape() const;

@@ -24,10 +24,15 @@ struct KvPages {
   std::int64_t tokens = 0;
   std::int64_t k_stride = 0;  ///< elements from one token's key to the next within a page
   std::int64_t v_stride = 0;  ///< the same for values
+  /// A number for each page: pages with the same number hold the same tokens, as far as both go. By it an
+  /// Index knows whether it was made of these tokens. Null where nobody counts: that other tokens have
+  /// taken the place of indexed ones is then for the caller to tell, by Index::truncate.
+  const std::uint64_t* stamps = nullptr;
 };
 
 /// Page tables over arrays that are contiguous: k is [kv_heads, tokens, head_dim] and v is
-/// [kv_heads, tokens, value_dim]. Owns the tables, not the arrays. Allocates two pointers per page.
+/// [kv_heads, tokens, value_dim]. Owns the tables, not the arrays, and cannot tell when those change: the
+/// pages have no stamps. Allocates two pointers per page.
 class TAMIS_API PageTables {
  public:
   PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads, std::int64_t tokens,
@@ -47,6 +52,11 @@ class TAMIS_API PageTables {
 
 /// Owns keys and values for those who have no paged cache. Pages never move; the tables of their
 /// addresses may. Not safe to append while another thread reads.
+///
+/// Its pages are stamped. A page keeps its number while tokens are only added to it, also in copies of the
+/// store once it is full; what cuts into it gives it another. An index of the store therefore stays good
+/// through appends, moves, copies, and truncations that cut off tokens which are not indexed; after others
+/// it is refused until it is truncated to the tokens that are still the same.
 class TAMIS_API KvStore {
  public:
   /// dtype is f16, bf16 or f32.

@@ -280,7 +280,12 @@ TAMIS_API tamis_code tamis_profile_budgets(const tamis_profile* profile, const t
 /* ---- The index: what sparse attention reads in place of most keys and values ---- */
 
 /* Belongs to keys and values that the caller keeps: every call is given their pages again. Whole blocks
- * of 128 tokens are indexed; attention reads the tokens after them exactly. */
+ * of 128 tokens are indexed; attention reads the tokens after them exactly.
+ *
+ * What an index proves holds for the tokens that it was made of, and pages do not tell whether they still
+ * hold these: where other tokens take the place of indexed ones (after tamis_kv_truncate too), it is the
+ * caller's duty to call tamis_index_truncate with the number of tokens that are still the same, and then
+ * tamis_index_extend. Without it certificates are false. */
 typedef struct tamis_index tamis_index;
 
 typedef struct tamis_index_shape {

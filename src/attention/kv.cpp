@@ -1,5 +1,6 @@
 // Page tables over contiguous arrays, and a store that owns pages and never moves them.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,6 +15,12 @@ namespace tamis {
 namespace {
 
 std::int64_t pages_for(std::int64_t tokens) { return (tokens + page_tokens - 1) / page_tokens; }
+
+/// A number that no page of this process has had.
+std::uint64_t new_stamp() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim) {
   check_kv_dtype(dtype);
@@ -41,7 +48,7 @@ PageTables::PageTables(DType dtype, const void* k, const void* v, std::int64_t k
     add_pages(k, h, head_dim);
     add_pages(v, h, value_dim);
     const void* const* first = pages_.data() + 2 * h * pages;
-    heads_.push_back({first, first + pages, tokens, head_dim, value_dim});
+    heads_.push_back({first, first + pages, tokens, head_dim, value_dim, nullptr});
   }
 }
 
@@ -57,6 +64,7 @@ struct KvStore::Impl {
   std::vector<Slab> slabs;
   std::vector<std::vector<void*>> k;  // per head: page addresses
   std::vector<std::vector<void*>> v;
+  std::vector<std::uint64_t> stamps;  // of the pages that hold a token
   std::vector<KvPages> heads;
 
   void add_slab() {
@@ -76,6 +84,7 @@ struct KvStore::Impl {
 
   void reserve(std::int64_t wanted) try {
     while (pages < pages_for(wanted)) add_slab();
+    stamps.reserve(static_cast<std::size_t>(pages));
   } catch (...) {
     refresh();  // the page tables may have moved
     throw;
@@ -83,7 +92,20 @@ struct KvStore::Impl {
 
   void refresh() {
     for (std::size_t h = 0; h < heads.size(); ++h)
-      heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim};
+      heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim, stamps.data()};
+  }
+
+  /// Sets the number of tokens, for which there is room; stamps pages that are new.
+  void set_tokens(std::int64_t count) {
+    tokens = count;
+    stamps.resize(std::min(stamps.size(), static_cast<std::size_t>(pages_for(count))));
+    while (std::ssize(stamps) < pages_for(count)) stamps.push_back(new_stamp());
+    refresh();
+  }
+  /// Tokens may follow in the last page that are not those which stood, or stand elsewhere, under its
+  /// stamp.
+  void stamp_rest() {
+    if (tokens % page_tokens != 0) stamps.back() = new_stamp();
   }
 
   /// Calls put(address, row) for rows 0 … count − 1 of a head, in their places after the last token.
@@ -107,8 +129,7 @@ struct KvStore::Impl {
       place_rows(v[h], count, value_dim,
                  [&](std::byte* to, std::int64_t t) { put_v(to, head * count + t); });
     }
-    tokens += count;
-    refresh();
+    set_tokens(tokens + count);
   }
 };
 
@@ -201,8 +222,9 @@ KvStore::KvStore(const KvStore& other)
     copy_pages(impl_->k[h], from.k[h], from.head_dim);
     copy_pages(impl_->v[h], from.v[h], from.value_dim);
   }
-  impl_->tokens = from.tokens;
-  impl_->refresh();
+  impl_->stamps = from.stamps;
+  impl_->set_tokens(from.tokens);
+  impl_->stamp_rest();
 }
 
 KvStore& KvStore::operator=(const KvStore& other) {
@@ -245,8 +267,9 @@ void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
 void KvStore::truncate(std::int64_t tokens) {
   if (tokens < 0 || tokens > impl_->tokens)
     fail(Code::usage, "cannot truncate {} tokens to {}", impl_->tokens, tokens);
-  impl_->tokens = tokens;
-  impl_->refresh();
+  if (tokens == impl_->tokens) return;
+  impl_->set_tokens(tokens);
+  impl_->stamp_rest();
 }
 
 DType KvStore::dtype() const { return impl_->dtype; }

@@ -35,6 +35,7 @@ void check_call(const Index& index, const Shape& shape, std::span<const KvPages>
     if (kv[h].tokens < index.tokens())
       fail(Code::usage, "KV head {} has {} tokens, fewer than the {} that are indexed: truncate the index",
            h, kv[h].tokens, index.tokens());
+  check_same_tokens(index.impl(), kv);
   if (budgets.size() != 1 && static_cast<std::int64_t>(budgets.size()) != shape.query_heads)
     fail(Code::usage, "{} budgets were given for {} query heads; one for all or one for each are possible",
          budgets.size(), shape.query_heads);

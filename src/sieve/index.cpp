@@ -52,7 +52,8 @@ Index::Impl::Impl(const IndexShape& index_shape)
       coarse(static_cast<std::size_t>(index_shape.kv_heads)),
       middle(static_cast<std::size_t>(index_shape.kv_heads)),
       pinned(static_cast<std::size_t>(index_shape.kv_heads)),
-      largest(static_cast<std::size_t>(index_shape.kv_heads)) {}
+      largest(static_cast<std::size_t>(index_shape.kv_heads)),
+      stamps(static_cast<std::size_t>(index_shape.kv_heads)) {}
 
 void Index::Impl::set_blocks(std::int64_t count) {
   // All memory first, which `reserve` has for the rest: a failure here leaves the index as it was.
@@ -67,6 +68,7 @@ void Index::Impl::set_blocks(std::int64_t count) {
     while (!tokens.empty() && tokens.back() >= count * block_keys) tokens.pop_back();
     Largest most = largest_of(static_cast<std::int64_t>(h), std::min(blocks, count));
     largest[h].resize(static_cast<std::size_t>(count));
+    stamps[h].resize(static_cast<std::size_t>(count));
     for (std::int64_t block = blocks; block < count; ++block) {
       const auto record = coarse_block(static_cast<std::int64_t>(h), block);
       most = {std::max(most.key, record.head().key_norm), std::max(most.value, record.head().value_norm),
@@ -77,6 +79,12 @@ void Index::Impl::set_blocks(std::int64_t count) {
     }
   }
   blocks = count;
+}
+
+void Index::Impl::remember(std::span<const KvPages> kv, std::int64_t first) {
+  for (std::size_t h = 0; h < stamps.size(); ++h)
+    if (kv[h].stamps != nullptr)
+      std::copy(kv[h].stamps + first, kv[h].stamps + blocks, stamps[h].begin() + first);
 }
 
 // A slab holds the same number of consecutive blocks of every head, coarse and middle records each in one
@@ -90,6 +98,7 @@ void Index::Impl::reserve(std::int64_t wanted) {
       coarse[h].reserve(coarse[h].size() + blocks_now);
       middle[h].reserve(middle[h].size() + blocks_now);
       largest[h].reserve(coarse[h].size() + blocks_now);
+      stamps[h].reserve(coarse[h].size() + blocks_now);
     }
     slabs.push_back(make_slab(heads * blocks_now * (layout.coarse_bytes + layout.middle_bytes)));
     std::byte* at = slabs.back().get();
@@ -117,6 +126,27 @@ void check_pages(const IndexShape& shape, std::span<const KvPages> kv, std::int6
     if (head.k_stride < shape.head_dim || head.v_stride < shape.value_dim)
       fail(Code::usage, "KV head {} has strides {} and {}, less than the head sizes {} and {}", h,
            head.k_stride, head.v_stride, shape.head_dim, shape.value_dim);
+  }
+}
+
+void check_same_tokens(const Index::Impl& index, std::span<const KvPages> kv) {
+  for (std::size_t h = 0; h < kv.size(); ++h) {
+    const auto& indexed = index.stamps[h];
+    const std::uint64_t* given = kv[h].stamps;
+    if (given == nullptr) continue;
+    // What cuts into a page takes those after it along: the last one that is known tells of all.
+    auto last = std::ssize(indexed);
+    while (last > 0 && indexed[static_cast<std::size_t>(last - 1)] == 0) --last;
+    if (last == 0 || indexed[static_cast<std::size_t>(last - 1)] == given[last - 1]) continue;
+    std::ptrdiff_t same = 0;
+    while (indexed[static_cast<std::size_t>(same)] == 0 ||
+           indexed[static_cast<std::size_t>(same)] == given[same])
+      ++same;
+    fail(Code::usage,
+         "KV head {} holds other tokens than the {} that are indexed, from token {} on: truncate the index "
+         "to {} "
+         "tokens, then extend it",
+         h, index.blocks * block_keys, same * block_keys, same * block_keys);
   }
 }
 
@@ -148,6 +178,7 @@ Index::Index(const Index& other) : Index(other.shape()) {
       std::memcpy(impl_->middle[h][b], from.middle[h][b], from.layout.middle_bytes);
     }
   impl_->set_blocks(from.blocks);
+  impl_->stamps = from.stamps;
 }
 
 Index& Index::operator=(const Index& other) {
@@ -158,6 +189,7 @@ Index& Index::operator=(const Index& other) {
 void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
   Impl& index = *impl_;
   check_pages(index.shape, kv, index.blocks * block_keys);
+  check_same_tokens(index, kv);
   const std::int64_t whole = kv[0].tokens / block_keys;
   const std::int64_t added = whole - index.blocks;
   if (added <= 0) return;
@@ -192,6 +224,7 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
       encode(item / rows, block, block + 1 == end, worker);
   });
   index.set_blocks(whole);
+  index.remember(kv, whole - added);
 }
 
 void Index::truncate(std::int64_t tokens) {

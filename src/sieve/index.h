@@ -27,13 +27,16 @@ struct Index::Impl {
   std::vector<Slab> slabs;
   std::vector<std::vector<std::byte*>> coarse;  ///< per head: records by block
   std::vector<std::vector<std::byte*>> middle;
-  std::vector<std::vector<std::int64_t>> pinned;  ///< per head: tokens that are always read exactly
-  std::vector<std::vector<Largest>> largest;      ///< per head: over the blocks up to each
+  std::vector<std::vector<std::int64_t>> pinned;   ///< per head: tokens that are always read exactly
+  std::vector<std::vector<Largest>> largest;       ///< per head: over the blocks up to each
+  std::vector<std::vector<std::uint64_t>> stamps;  ///< per head: of the page of each block, 0 if unknown
 
   void reserve(std::int64_t wanted);
   /// Sets the number of indexed blocks, records of which must be there; lists their pinned tokens and
   /// largest norms.
   void set_blocks(std::int64_t count);
+  /// Remembers whose tokens the blocks from `first` on were made of.
+  void remember(std::span<const KvPages> kv, std::int64_t first);
 
   [[nodiscard]] Largest largest_of(std::int64_t head, std::int64_t first_blocks) const {
     return first_blocks == 0
@@ -52,5 +55,9 @@ struct Index::Impl {
 /// Throws `usage` unless `kv` has an entry for every KV head, all of `tokens` tokens or more and with
 /// pages and strides that fit the shape.
 void check_pages(const IndexShape& shape, std::span<const KvPages> kv, std::int64_t tokens);
+
+/// Throws `usage` if `kv`, which check_pages has accepted, is known to hold other tokens than those
+/// indexed.
+void check_same_tokens(const Index::Impl& index, std::span<const KvPages> kv);
 
 }  // namespace tamis

@@ -189,6 +189,7 @@ Index read_records(const ByteSource& source, const IndexHeader& header, DType dt
   for (std::int64_t head = 0; head < header.shape.kv_heads; ++head)
     for (std::int64_t block = 0; block < blocks; ++block) check_records(source.name(), index, head, block);
   index.set_blocks(blocks);
+  index.remember(kv, 0);
   return result;
 }
 
@@ -219,6 +220,7 @@ Index Index::load(const std::string& path, DType dtype, std::span<const KvPages>
 void Index::save(const std::string& path, std::span<const KvPages> kv) const {
   const IndexShape& s = shape();
   check_pages(s, kv, tokens());
+  check_same_tokens(impl(), kv);
   Metadata metadata{{"format", std::string(file_format)},     {"version", std::string(file_version)},
                     {"dtype", std::string(name_of(s.dtype))}, {"kv_heads", std::to_string(s.kv_heads)},
                     {"head_dim", std::to_string(s.head_dim)}, {"value_dim", std::to_string(s.value_dim)},

@@ -19,16 +19,20 @@ namespace {
 constexpr std::int64_t d = 32;
 constexpr std::int64_t d_v = 24;
 
-/// Two KV heads of `tokens` tokens in f16, a stream per text: same seed, same numbers for every prefix.
-KvStore text(std::int64_t tokens, std::uint64_t seed, std::int64_t differs_from = 0) {
-  KvStore store(DType::f16, 2, d, d_v);
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    const Stream stream(t < differs_from ? 0 : seed, Purpose::test, static_cast<std::uint64_t>(t));
+void append(KvStore& store, std::int64_t tokens, std::uint64_t seed) {
+  for (std::int64_t t = store.tokens(); t < tokens; ++t) {
+    const Stream stream(seed, Purpose::test, static_cast<std::uint64_t>(t));
     std::vector<double> numbers(2 * (d + d_v));
     stream.fill_normal(numbers);
     const std::vector<float> x(numbers.begin(), numbers.end());
     store.append(View<const float>(x.data(), 2, d), View<const float>(x.data() + 2 * d, 2, d_v));
   }
+}
+
+/// Two KV heads of `tokens` tokens in f16, a stream per text: same seed, same numbers for every prefix.
+KvStore text(std::int64_t tokens, std::uint64_t seed) {
+  KvStore store(DType::f16, 2, d, d_v);
+  append(store, tokens, seed);
   return store;
 }
 
@@ -105,9 +109,10 @@ TEST(SieveIndex, IsTheSameHoweverItWasBuilt) {
 TEST(SieveIndex, TruncatedAndExtendedIsTheSameAsFresh) {
   const KvStore before = text(700, 1);
   for (const std::int64_t cut : {0, 1, 127, 128, 129, 400, 640, 699, 700}) {
-    const KvStore after = text(650, 2, cut);  // the same text up to `cut`, then another
-    const KvStore old = text(700, 1, cut);
-    Index index = fresh(old);
+    KvStore after = before;  // the same text up to `cut`, then another
+    after.truncate(std::min<std::int64_t>(cut, 650));
+    append(after, 650, 2);
+    Index index = fresh(before);
     index.truncate(cut);
     EXPECT_LE(index.tokens(), cut);
     EXPECT_EQ(index.tokens() % 128, 0);
