@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "attention/check.h"
 #include "attention/workspace.h"
@@ -54,9 +55,10 @@ Norms norms_of(const DenseCall& call, const Index::Impl& index, std::int64_t kv_
   return norms;
 }
 
-/// For checks: 2^(logit − lse), page by page with the kernel that decode uses.
+/// For checks: 2^(logit − the largest), page by page with the kernel that decode uses. Relative to the
+/// log-sum-exp, which is a float, all of them may be 0 or infinite where logits are large.
 void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row, std::int64_t seen,
-                   float lse, Workspace::Impl& workspace, std::span<float> weights) {
+                   Workspace::Impl& workspace, std::span<float> weights) {
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
   const std::int64_t stride = round_up(call.shape.head_dim, call.kernels.pad);
   float* query = workspace.worker[0].get(stride + page_keys);
@@ -65,21 +67,23 @@ void dense_weights(const DenseCall& call, std::int64_t kv_head, std::int64_t row
   const auto from = call.q.row(row);
   for (std::size_t c = 0; c < from.size(); ++c)
     query[place(call.kernels, call.type, static_cast<std::int64_t>(c))] = from[c] * call.factor;
+  float top = -std::numeric_limits<float>::infinity();
   for (std::int64_t first = 0; first < seen; first += page_tokens) {
     const void* page = kv.k[first / page_tokens];
     const auto keys = static_cast<int>(std::min(page_tokens, seen - first));
     call.kernels.logits[call.type](query, stride, 1, page, kv.k_stride, keys,
                                    static_cast<int>(call.shape.head_dim), logits, page_keys, page, 0);
-    for (int j = 0; j < keys; ++j)
-      weights[static_cast<std::size_t>(first + j)] = static_cast<float>(
-          std::exp2(static_cast<double>(logits[j]) - static_cast<double>(lse) * 1.4426950408889634));
+    std::copy_n(logits, keys, weights.begin() + first);
+    top = std::max(top, call.kernels.maximum(logits, keys));
   }
+  for (float& x : weights.first(static_cast<std::size_t>(seen)))
+    x = static_cast<float>(std::exp2(static_cast<double>(x) - static_cast<double>(top)));
 }
 
 /// The certificates of one KV head's rows.
 void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Impl& index,
                    const Scanned& scanned, const SieveOptions& options, Workspace& workspace,
-                   std::span<const float> lse, std::span<Certificate> certificates) {
+                   std::span<Certificate> certificates) {
   const Shape& shape = call.shape;
   const std::int64_t rows = shape.group() * shape.queries;
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
@@ -108,8 +112,7 @@ void certify_dense(const DenseCall& call, std::int64_t kv_head, const Index::Imp
     certificate.error = bound.error;
     certificate.lse_error = bound.lse;
     if (options.weights.rows > 0)
-      dense_weights(call, kv_head, row, seen, lse[static_cast<std::size_t>(row)], workspace.impl(),
-                    options.weights.row(row));
+      dense_weights(call, kv_head, row, seen, workspace.impl(), options.weights.row(row));
   }
 }
 
@@ -129,7 +132,7 @@ void attend_densely(const DenseCall& call, std::int64_t first_head, const Index:
         lse.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(shape.rows())));
   for (std::size_t h = 0; h < scanned.size(); ++h)
     certify_dense(call, first_head + static_cast<std::int64_t>(h), index, scanned[h], options, workspace,
-                  lse, certificates);
+                  certificates);
 }
 
 void check_weights(const Shape& shape, std::span<const KvPages> kv, std::span<const std::int64_t> seen,

@@ -182,6 +182,18 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
     assert report["seconds"] == pytest.approx(sum(layer["seconds"] for layer in report["layers"]))
 
 
+@pytest.mark.parametrize("size", [1e-20, 1e8, 1e15])
+@pytest.mark.parametrize("budget", ["mass:0.05", "topk:20"])
+def test_numbers_of_any_size_are_measured(tmp_path, budget, size):
+    tensors = make_tensors([0], tokens=1500, queries=6, dtype="f32")
+    for name in "qkv":
+        tensors[f"layers.0.{name}"] *= np.float32(size)
+    report, _ = attend(save_trace(tmp_path / "trace.safetensors", tensors), tmp_path, "--budget", budget)
+    assert report["violations"] == 0
+    assert 0 <= report["tau"]["true"]["max"] <= report["tau"]["max"] <= 1
+    assert 0 <= report["error"]["true"]["max"] <= report["error"]["max"]
+
+
 def test_without_check_what_was_not_measured_is_null(medium):
     report = json.loads(tamis("attend", medium, "--budget", "mass:0.05", "--json").stdout)
     assert report["checked"] is False

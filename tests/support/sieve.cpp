@@ -134,7 +134,7 @@ std::vector<SieveCase> sieve_cases() {
   for (const std::int64_t n : {0, 1, 127, 128, 129, 255, 256, 257, 1281})
     cases.push_back({attention_case(1, 4, 1, 48, 48, n, DType::f16, Kind::peaked)});
   // Scales.
-  for (const float scale : {0.0F, -0.5F, 1e-30F, 0x1p-149F, 30.0F}) {
+  for (const float scale : {0.0F, -0.5F, 1e-30F, 0x1p-149F, 30.0F, 1e15F, 1e30F}) {
     SieveCase c{attention_case(1, 3, 1, 64, 64, 600, DType::f32, Kind::normal)};
     c.attention.shape.scale = scale;
     cases.push_back(c);

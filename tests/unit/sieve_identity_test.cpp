@@ -122,6 +122,8 @@ RC_GTEST_PROP(SieveIdentity, AnIndexAnswersForTheTokensGivenOrRefusesThem, ()) {
   std::array<Told, 2> told;
   Made made;
   int next = 0;
+  told[0].append(*rc::gen::inRange(0, 700), next);
+  made.extend(told[0]);
   const auto steps = *rc::gen::inRange(1, 25);
   for (int step = 0; step < steps; ++step) {
     Told& one = told[static_cast<std::size_t>(*rc::gen::inRange(0, 2))];
