@@ -20,18 +20,6 @@ struct CampaignOptions {
   std::string command;              ///< as it was given, for the report
 };
 
-/// How near one search came to a violation.
-struct ClimbLine {
-  std::string budget;
-  std::string claim;  ///< tau, error or lse
-  std::string where;
-  double ratio = 0;  ///< true / certified, in odds for tau
-  std::int64_t steps = 0;
-  std::int64_t violations = 0;
-};
-/// Searches for violations, `steps` from each of 360 starts; sorted by budget and claim, nearest first.
-std::vector<ClimbLine> climb(const CampaignOptions& options, std::int64_t steps);
-
 /// The processor's name, as Linux tells it.
 std::string processor();
 /// Prints a report and writes it to options.out, if given; throws if that cannot be written.
@@ -43,6 +31,9 @@ bool check_exp2(const CampaignOptions& options);
 bool check_moment(const CampaignOptions& options);
 /// Certificates of sparse attention against the oracle. True if none is violated.
 bool check_certificates(const CampaignOptions& options);
+/// The same against an adversary that knows the code, with a tenth as many records. True if none is
+/// violated.
+bool check_adversary(const CampaignOptions& options);
 /// Planted laws found again, intervals for C and conformal budgets covering. True if all do as docs/laws.md
 /// states.
 bool check_laws(const CampaignOptions& options);

@@ -15,10 +15,11 @@ struct Check {
   bool (*run)(const tamis::testing::CampaignOptions& options);
 };
 constexpr Check checks[] = {
-    {"exp2", tamis::testing::check_exp2},         {"certificates", tamis::testing::check_certificates},
-    {"laws", tamis::testing::check_laws},         {"moment", tamis::testing::check_moment},
-    {"dmin", tamis::testing::check_dmin},         {"limit", tamis::testing::check_limit},
-    {"patterns", tamis::testing::check_patterns}, {"decide", tamis::testing::check_decide},
+    {"exp2", tamis::testing::check_exp2},           {"certificates", tamis::testing::check_certificates},
+    {"adversary", tamis::testing::check_adversary}, {"laws", tamis::testing::check_laws},
+    {"moment", tamis::testing::check_moment},       {"dmin", tamis::testing::check_dmin},
+    {"limit", tamis::testing::check_limit},         {"patterns", tamis::testing::check_patterns},
+    {"decide", tamis::testing::check_decide},
 };
 
 }  // namespace
@@ -34,7 +35,8 @@ int main(int argc, char** argv) try {
   app.add_option("check", check, fmt::format("one of {}", fmt::join(names, ", ")))
       ->check(CLI::IsMember(names));
   app.add_option("traces", options.traces, "Traces whose rows are tried; by default the shipped one");
-  app.add_option("--records", options.records, "Certificates of sparse results to check at least")
+  app.add_option("--records", options.records,
+                 "Certificates of sparse results to check at least; a tenth of them by the adversary")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--heads", options.heads, "Heads to plant for every line of the laws")

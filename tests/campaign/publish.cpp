@@ -1,6 +1,7 @@
 // What every report of the campaign needs: the machine's name, and being printed and written.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -10,9 +11,14 @@ namespace tamis::testing {
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown processor";
+  std::string name = "unknown processor";
+  std::string family;  // of names that say no more than who made it
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const auto value = [&] { return line.substr(std::min(line.size(), line.find(':') + 2)); };
+    if (line.starts_with("model name")) name = value();
+    if (line.starts_with("cpu family")) family = fmt::format(", family {}", value());
+  }
+  return name + family;
 }
 
 void publish(const std::string& report, const CampaignOptions& options) {

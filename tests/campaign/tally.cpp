@@ -45,25 +45,6 @@ std::string table(std::string_view what, const std::map<std::string, Tally::Line
   return text;
 }
 
-/// The nearest search of every budget and claim.
-std::string climb_table(const std::vector<ClimbLine>& climbs) {
-  std::string text =
-      "| budget | claim | steps | violations | nearest | where |\n| --- | --- | --- | --- | --- | --- |\n";
-  for (std::size_t i = 0; i < climbs.size();) {
-    const ClimbLine& nearest = climbs[i];
-    std::int64_t steps = 0;
-    std::int64_t violations = 0;
-    for (; i < climbs.size() && climbs[i].budget == nearest.budget && climbs[i].claim == nearest.claim;
-         ++i) {
-      steps += climbs[i].steps;
-      violations += climbs[i].violations;
-    }
-    text += fmt::format("| {} | {} | {} | {} | {:.7f} | {} |\n", nearest.budget, nearest.claim, steps,
-                        violations, nearest.ratio, nearest.where);
-  }
-  return text;
-}
-
 }  // namespace
 
 void Tally::add(const Tally& other) {
@@ -77,7 +58,7 @@ void Tally::add(const Tally& other) {
       if (violations[claim].size() < violations_named) violations[claim].push_back(sentence);
 }
 
-std::string report(const Tally& tally, const std::vector<ClimbLine>& climbs, const CampaignOptions& options,
+std::string report(const Tally& tally, const CampaignOptions& options,
                    const std::vector<std::string>& targets, double seconds) {
   const Report& all = tally.all.report;
   std::string text = fmt::format(
@@ -100,13 +81,6 @@ std::string report(const Tally& tally, const std::vector<ClimbLine>& climbs, con
       "the oracle can "
       "resolve, so that only larger violations would show.\n\n";
   text += table("numbers", tally.kinds) + "\n" + table("budget", tally.budgets);
-  text +=
-      "\nSearched: problems of 129 and 257 keys, changed at random, where a change is kept if it brings "
-      "the true "
-      "distance nearer to the certified one (*nearest*: true / certified, for τ as odds; above 1 would be "
-      "a "
-      "violation).\n\n";
-  text += climb_table(climbs);
   if (!tally.violations.empty()) {
     text += "\n## Violations\n";
     for (const auto& [claim, sentences] : tally.violations)

@@ -27,7 +27,7 @@ struct Tally {
 };
 
 /// Markdown with command, machine, date and seed.
-std::string report(const Tally& tally, const std::vector<ClimbLine>& climbs, const CampaignOptions& options,
+std::string report(const Tally& tally, const CampaignOptions& options,
                    const std::vector<std::string>& targets, double seconds);
 
 }  // namespace tamis::testing

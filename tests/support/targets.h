@@ -1,7 +1,11 @@
 // Running a check on every SIMD target: really, emulated where the CPU lacks it, or reported as not run.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 #include "kernels/kernels.h"
 
@@ -24,6 +28,18 @@ inline const Kernels* runnable(const KernelTarget& target) {
   if (target.kernels == &avx512vnni_kernels && has_avx2) return &avx512vnni_emulated_kernels;
 #endif
   return nullptr;
+}
+
+/// Calls body(item) for each item in 0 … items − 1 with these kernels in force, on threads of its own.
+template <class Body>
+void for_each_item(const Kernels& kernels, std::int64_t items, int threads, Body body) {
+  std::atomic<std::int64_t> next{0};
+  std::vector<std::jthread> team;
+  for (int t = 0; t < threads; ++t)
+    team.emplace_back([&] {
+      force_kernels(&kernels);
+      for (std::int64_t item = next++; item < items; item = next++) body(item);
+    });
 }
 
 inline bool targets_reported = false;
