@@ -84,7 +84,7 @@ sweeps: build ## the papers' experiments at full size, hours, resumable, written
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-campaign: deps ## long checks: exp2, 10^7 certificates, planted laws, witnesses, d_min, all pairs, small patterns; about an hour
+campaign: deps ## long checks: exp2, 10^7 certificates, 10^6 by an adversary, planted laws, witnesses, d_min, all pairs, small patterns; about an hour
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
 	@build/dev/tests/tamis_campaign $(CAMPAIGN_ARGS)

@@ -49,7 +49,8 @@ struct SieveOptions {
 /// `fewest_bytes`, then what the budget asks for. Allocates
 /// nothing once the workspace has seen a call as large. Safe to call concurrently on one Index, each call
 /// with its own Workspace. Same bits for any number of threads, and whatever the workspace did before.
-/// Throws `usage` for arguments that do not fit together, `input` as `dense` does.
+/// Throws `usage` for arguments that do not fit together, an index of other tokens than those in `kv` among
+/// them, `input` as `dense` does.
 TAMIS_API void attend(const Index& index, const Shape& shape, View<const float> q,
                       std::span<const KvPages> kv, std::span<const std::int64_t> seen,
                       std::span<const Budget> budgets, const SieveOptions& options, Workspace& workspace,

@@ -42,7 +42,7 @@ std::int64_t sum(const std::vector<OnTarget>& targets, std::int64_t Reached::*fi
 }
 
 std::string nearest(const Reached& reached) {
-  return fmt::format("{:.5f} · {:.5f} · {:.5f}", reached.nearest[0], reached.nearest[1],
+  return fmt::format("{:.7f} · {:.7f} · {:.7f}", reached.nearest[0], reached.nearest[1],
                      reached.nearest[2]);
 }
 
