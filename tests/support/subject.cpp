@@ -51,7 +51,7 @@ std::vector<Way> ways_of_sieve() {
                             {", ladder off, forecast off", false, true, false, true},
                             {", ladder off, soon", false, false, false, true}};
   std::vector<Way> ways;
-  for (const char* text : {"window:1,0", "window:128,4", "topk:1", "topk:40", "topk:130", "power:1,0.5",
+  for (const char* text : {"window:1,0", "window:128,4", "topk:1", "topk:40", "topk:130", "power:9,0.5",
                            "bytes:0.6", "bytes:0.85", "mass:0.5", "mass:0.05", "mass:0.001"}) {
     const Budget budget = parse_budget(text);
     for (const Mode& mode : modes) {
