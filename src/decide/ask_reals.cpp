@@ -6,9 +6,9 @@
 
 #include "decide/program.h"
 #include "decide/real_problem.h"
-#include "decide/scratch.h"
 #include "decide/smt_model.h"
 #include "decide/smt_text.h"
+#include "decide/temp_folder.h"
 
 namespace tamis {
 namespace {
@@ -115,7 +115,7 @@ class Asking {
     if (as_written)
       arguments.insert(arguments.end(), installed.solver->as_written.begin(),
                        installed.solver->as_written.end());
-    arguments.push_back(scratch_.write("problem.smt2", text));
+    arguments.push_back(folder_.write("problem.smt2", text));
     Clock::Part slice(part_, seconds);
     ProgramRun run = run_program(installed.solver->name, arguments, {}, slice);
     answer_.runs.push_back({installed.version, answer_of(run, checks), run.seconds});
@@ -225,7 +225,7 @@ class Asking {
   Clock::Part& part_;
   std::optional<SignMatrix> signs_;
   std::vector<Installed> installed_;
-  Scratch scratch_;
+  TempFolder folder_;
   SolverAnswer answer_;
   bool said_sat_ = false;
 };

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "decide/program.h"
-#include "decide/scratch.h"
+#include "decide/temp_folder.h"
 #include "io/file.h"
 #include "verify/unit_propagation.h"
 
@@ -111,9 +111,9 @@ ClauseAnswer replayed(const Formula& formula, std::vector<std::vector<std::int32
 }  // namespace
 
 ClauseAnswer refute_clauses(const Formula& formula, std::int64_t conflicts, Clock::Part& part) {
-  const Scratch scratch;
-  const std::string problem = scratch.write("clauses.cnf", dimacs(formula));
-  const std::string proof = scratch.path("clauses.drat");
+  const TempFolder folder;
+  const std::string problem = folder.write("clauses.cnf", dimacs(formula));
+  const std::string proof = folder.path("clauses.drat");
   std::vector<std::string> arguments{"-q", "--no-binary", "--no-block", "--no-cover", "--no-condition"};
   if (conflicts >= 0) arguments.insert(arguments.end(), {"-c", fmt::format("{}", conflicts)});
   arguments.insert(arguments.end(), {problem, proof});

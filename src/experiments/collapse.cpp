@@ -85,7 +85,7 @@ Json growth(const std::vector<double>& n, const std::vector<double>& values, std
   const Series series = make_series(n, values);
   const Line line = least_squares(series.x, series.y);
   if (series.size() < 24 || !(line.sxx > 0)) return nullptr;
-  const Interval interval = exponent_interval(series, line, dependence(series), 0.95, 999, seed);
+  const ConfidenceInterval interval = exponent_interval(series, line, dependence(series), 0.95, 999, seed);
   return {line.slope, interval.low, interval.high};
 }
 

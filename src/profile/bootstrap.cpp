@@ -67,8 +67,8 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
-Interval exponent_interval(const Series& series, const Line& line, const Dependence& dependence,
-                           double confidence, std::int64_t resamples, std::uint64_t seed) {
+ConfidenceInterval exponent_interval(const Series& series, const Line& line, const Dependence& dependence,
+                                     double confidence, std::int64_t resamples, std::uint64_t seed) {
   const std::size_t rows = series.size();
   const auto length = static_cast<std::size_t>(std::max<std::int64_t>(1, dependence.block));
   const double mean_y = line.intercept + line.slope * line.mean_x;

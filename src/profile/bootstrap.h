@@ -7,7 +7,7 @@
 
 namespace tamis {
 
-struct Interval {
+struct ConfidenceInterval {
   double low = 0;
   double high = 0;
 };
@@ -15,7 +15,7 @@ struct Interval {
 /// Studentised circular block bootstrap of the slope of y on x: blocks of dependence.block consecutive (x,
 /// y) pairs, drawn with replacement until they are as many rows as before. O(rows·block +
 /// resamples·rows/block) time, O(rows + resamples) memory; deterministic.
-Interval exponent_interval(const Series& series, const Line& line, const Dependence& dependence,
-                           double confidence, std::int64_t resamples, std::uint64_t seed);
+ConfidenceInterval exponent_interval(const Series& series, const Line& line, const Dependence& dependence,
+                                     double confidence, std::int64_t resamples, std::uint64_t seed);
 
 }  // namespace tamis

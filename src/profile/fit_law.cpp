@@ -158,7 +158,7 @@ LawFit fit_law(const LawRows& rows, const GaussianNull& null, const LawOptions& 
   fit.effective_rows = count / noise.inflation;
   fit.block = noise.block;
   fit.C = line.slope;
-  const Interval interval =
+  const ConfidenceInterval interval =
       exponent_interval(series, line, noise, options.confidence, options.resamples, options.seed);
   fit.C_low = interval.low;
   fit.C_high = interval.high;

@@ -132,12 +132,12 @@ RowVerdict RowScan::judge_exactly(const Form& form, const Judge& judge, std::int
   return judge.judge({has_zero, top, nonzeros_, TrueLogits(form, i, columns, rivals_)}, values);
 }
 
-RowResult RowScan::scan(const Prepared& prepared, const Judge& judge, std::int64_t i, std::int64_t seen,
-                        std::span<const std::int64_t> columns, std::span<const double> values) {
+CheckedRow RowScan::scan(const Prepared& prepared, const Judge& judge, std::int64_t i, std::int64_t seen,
+                         std::span<const std::int64_t> columns, std::span<const double> values) {
   const Form& form = prepared.form;
   f32_.resize(static_cast<std::size_t>(prepared.f32.padded()));
   f64_.resize(static_cast<std::size_t>(prepared.f64.padded()));
-  RowResult result;
+  CheckedRow result;
   prepared.f32.multiply(form.q.row_f32(i), seen, f32_.data());
   result.in[static_cast<std::size_t>(Arithmetic::f32)] = judge_numbers(judge, f32_, seen, columns, values);
 

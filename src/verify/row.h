@@ -26,7 +26,7 @@ struct Prepared {
   Bounds bounds;
 };
 
-struct RowResult {
+struct CheckedRow {
   std::array<RowVerdict, 3> in;  ///< by Arithmetic
   double max_logit = 0;          ///< |L|, in f64; infinite if one is not finite
 };
@@ -35,8 +35,8 @@ struct RowResult {
 class RowScan {
  public:
   /// Row i over its first `seen` keys, of which `columns` are nonzeros with `values`.
-  RowResult scan(const Prepared& prepared, const Judge& judge, std::int64_t i, std::int64_t seen,
-                 std::span<const std::int64_t> columns, std::span<const double> values);
+  CheckedRow scan(const Prepared& prepared, const Judge& judge, std::int64_t i, std::int64_t seen,
+                  std::span<const std::int64_t> columns, std::span<const double> values);
 
  private:
   /// The verdict on logits as they were computed, in f32 or f64.

@@ -46,7 +46,7 @@ struct Part {
   Part() {
     for (Checked& checked : in) checked.margin = std::numeric_limits<double>::infinity();
   }
-  void add(std::int64_t row, const RowResult& result) {
+  void add(std::int64_t row, const CheckedRow& result) {
     for (std::size_t a = 0; a < in.size(); ++a) {
       const RowVerdict& verdict = result.in[a];
       if (verdict.margin < in[a].margin) {
@@ -70,12 +70,12 @@ struct Part {
 };
 
 /// One row over all forms.
-RowResult scan_row(const std::deque<Prepared>& forms, const Judge& judge, RowScan& scan,
-                   const Pattern& pattern, std::int64_t row, bool causal) {
-  RowResult worst;
+CheckedRow scan_row(const std::deque<Prepared>& forms, const Judge& judge, RowScan& scan,
+                    const Pattern& pattern, std::int64_t row, bool causal) {
+  CheckedRow worst;
   for (const Prepared& form : forms) {
-    const RowResult result = scan.scan(form, judge, row, causal ? row + 1 : pattern.cols,
-                                       pattern.columns_of(row), pattern.values_of(row));
+    const CheckedRow result = scan.scan(form, judge, row, causal ? row + 1 : pattern.cols,
+                                        pattern.columns_of(row), pattern.values_of(row));
     for (std::size_t a = 0; a < worst.in.size(); ++a)
       worst.in[a].margin = std::min(worst.in[a].margin, result.in[a].margin);
     worst.max_logit = std::max(worst.max_logit, result.max_logit);

@@ -4,17 +4,19 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 
-#include "decide/scratch.h"
+#include "decide/temp_folder.h"
 
 namespace tamis::test {
 namespace {
@@ -79,10 +81,10 @@ TEST(Program, ThatIsNotInstalledIsAbsent) {
 }
 
 TEST(Program, ThatTheSystemCannotStartFails) {
-  const Scratch scratch;
-  const std::string path = scratch.write("broken",
-                                         "\x7f"
-                                         "ELF, but no more");
+  const TempFolder folder;
+  const std::string path = folder.write("broken",
+                                        "\x7f"
+                                        "ELF, but no more");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   const ProgramRun run = run_for(60, path, {});
   EXPECT_EQ(run.ended, Ended::failed);
@@ -136,13 +138,13 @@ TEST(Program, IsStoppedByTheLimitOfMemory) {
 }
 
 TEST(Program, IsStoppedByTheLimitOfFiles) {
-  const Scratch scratch;
+  const TempFolder folder;
   ProgramLimits limits;
   limits.file_bytes = 4096;
   const ProgramRun run =
-      run_for(60, "dd", {"if=/dev/zero", "of=" + scratch.path("long"), "bs=1024", "count=8"}, limits);
+      run_for(60, "dd", {"if=/dev/zero", "of=" + folder.path("long"), "bs=1024", "count=8"}, limits);
   EXPECT_EQ(run.ended, Ended::failed);
-  EXPECT_EQ(std::filesystem::file_size(scratch.path("long")), 4096U);
+  EXPECT_EQ(std::filesystem::file_size(folder.path("long")), 4096U);
 }
 
 TEST(Program, OutputBeyondItsLimitIsReadAndNotKept) {
@@ -208,16 +210,116 @@ TEST(Program, RunsOnManyThreads) {
   EXPECT_TRUE(no_children());
 }
 
-TEST(Scratch, IsPrivateAndGoesWithItsOwner) {
+TEST(TempFolders, ArePrivateAndGoWithTheirOwner) {
   std::string path;
   {
-    const Scratch scratch;
-    path = scratch.write("problem.smt2", "(check-sat)");
+    const TempFolder folder;
+    path = folder.write("problem.smt2", "(check-sat)");
     const auto status = std::filesystem::status(std::filesystem::path(path).parent_path());
     EXPECT_EQ(status.permissions(), std::filesystem::perms::owner_all);
     EXPECT_EQ(run_for(60, "cat", {path}).output, "(check-sat)");
   }
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
+}
+
+/// Temporary files go to a folder of the test.
+class LeftFolders : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* before = ::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", root().c_str(), 1);
+  }
+  void TearDown() override {
+    before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR");
+    std::filesystem::permissions(root(), std::filesystem::perms::owner_all);
+  }
+  [[nodiscard]] std::string root() const { return root_.path("tmp"); }
+  [[nodiscard]] std::string root_file(const char* name) const { return root_.path(name); }
+
+  /// What a process leaves that makes a folder with a file in it and is killed.
+  std::filesystem::path leave() const {
+    const pid_t child = ::fork();
+    if (child == 0)
+      [&]() noexcept {
+        const TempFolder folder;
+        (void)folder.write("problem.smt2", "(check-sat)");
+        ::raise(SIGKILL);
+      }();
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    std::filesystem::path left;
+    for (const auto& entry : std::filesystem::directory_iterator(root()))
+      if (std::filesystem::exists(entry.path() / "problem.smt2")) left = entry.path();
+    EXPECT_FALSE(left.empty());
+    return left;
+  }
+
+ private:
+  TempFolder root_;
+  const bool made_ = std::filesystem::create_directory(root_.path("tmp"));
+  std::optional<std::string> before_;
+};
+
+TEST_F(LeftFolders, AreClearedOnceTheirProcessIsGone) {
+  const TempFolder mine;
+  const std::string kept = mine.write("kept", "still in use");
+  const std::filesystem::path left = leave();
+  EXPECT_EQ(clear_left_folders(root()), 1U);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(kept));
+  EXPECT_EQ(clear_left_folders(root()), 0U);
+}
+
+TEST_F(LeftFolders, AreClearedByTheNextProcess) {
+  const std::filesystem::path left = leave();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const char* of_this_run : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "GTEST_OUTPUT"})
+      ::unsetenv(of_this_run);
+    ::execl("/proc/self/exe", "tests", "--gtest_filter=TempFolders.*", nullptr);
+    ::_exit(1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST_F(LeftFolders, OfAnotherMachineStay) {
+  const std::filesystem::path left = leave();
+  std::string machine;
+  std::getline(std::ifstream(left / ".lock") >> std::ws, machine);
+  EXPECT_FALSE(machine.empty());
+  machine[0] = machine[0] == '0' ? '1' : '0';
+  for (const std::string& said : {machine, std::string(), machine + "0"}) {
+    std::ofstream(left / ".lock") << said;
+    EXPECT_EQ(clear_left_folders(root()), 0U);
+    EXPECT_TRUE(std::filesystem::exists(left / "problem.smt2"));
+  }
+}
+
+TEST_F(LeftFolders, AreNotFoundThroughLinksOrWithoutTheirLock) {
+  const std::filesystem::path left = leave();
+  const std::filesystem::path elsewhere = root_file("elsewhere");
+  std::filesystem::rename(left, elsewhere);
+  std::filesystem::create_symlink(elsewhere, left);
+  EXPECT_EQ(clear_left_folders(root()), 0U);
+  std::filesystem::remove(left);
+  std::filesystem::rename(elsewhere, left);
+  std::filesystem::rename(left / ".lock", elsewhere);
+  EXPECT_EQ(clear_left_folders(root()), 0U);
+  std::filesystem::create_symlink(elsewhere, left / ".lock");
+  EXPECT_EQ(clear_left_folders(root()), 0U);
+  EXPECT_TRUE(std::filesystem::exists(left / "problem.smt2"));
+}
+
+TEST_F(LeftFolders, WithAFolderInsideKeepIt) {
+  const std::filesystem::path left = leave();
+  std::filesystem::create_directories(left / "mine");
+  std::ofstream(left / "mine" / "file") << "kept";
+  EXPECT_EQ(clear_left_folders(root()), 0U);
+  EXPECT_TRUE(std::filesystem::exists(left / "mine" / "file"));
 }
 
 }  // namespace

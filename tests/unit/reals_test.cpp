@@ -8,8 +8,8 @@
 #include "decide/line.h"
 #include "decide/program.h"
 #include "decide/real_problem.h"
-#include "decide/scratch.h"
 #include "decide/smt_model.h"
+#include "decide/temp_folder.h"
 #include "support/witnesses.h"
 
 #define NEEDS_Z3() \
@@ -162,18 +162,18 @@ class FakeSolvers : public ::testing::Test {
  protected:
   void SetUp() override {
     before_ = ::getenv("PATH");
-    ::setenv("PATH", std::filesystem::path(scratch_.path("x")).parent_path().c_str(), 1);
+    ::setenv("PATH", std::filesystem::path(folder_.path("x")).parent_path().c_str(), 1);
   }
   void TearDown() override { ::setenv("PATH", before_.c_str(), 1); }
 
   void says(const char* name, const std::string& words) {
     const std::string script =
         "#!/bin/sh\nif [ \"$1\" = --version ]; then echo It is version 7.5 today; exit; fi\n" + words;
-    std::filesystem::permissions(scratch_.write(name, script), std::filesystem::perms::owner_all);
+    std::filesystem::permissions(folder_.write(name, script), std::filesystem::perms::owner_all);
   }
 
  private:
-  Scratch scratch_;
+  TempFolder folder_;
   std::string before_;
 };
 
