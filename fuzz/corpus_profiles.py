@@ -34,6 +34,7 @@ def profile_seeds():
     yield "budget-three", heads(head(budget="power:1,2,3"))
     yield "repeated", heads(head(), head())
     yield "member-twice", b'{"heads":[{"layer":0,"layer":0}]}'
+    yield "unknown-member-twice", b'{"deep":[{"n":1,"\\u006e":2}],"heads":[]}'
     yield "number-overflow", b'{"n":1e999,"heads":[]}'
     yield "zero-byte", heads(head()) + b"\0"
     yield "trailing", heads(head()) + b"x"
@@ -114,6 +115,7 @@ def profile_file_seeds():
     yield "spread-null", change("heads", 0, "k_eps", to=None)
     yield "number-text", change("heads", 0, "C", to="0.5")
     yield "number-overflow", whole_profile().replace(b"0.75", b"1e999")
+    yield "delta-twice", whole_profile().replace(b'"delta"', b'"delta": 0.5, "delta"')
     yield "truncated", whole_profile()[:-9]
     yield "zero-byte", whole_profile() + b"\0"
     yield "not-utf8", whole_profile().replace(b"power:2", b"\xff")

@@ -1,6 +1,6 @@
 // JSON files whose members are described once for writing and reading: fields(archive, value) names every
 // member of `value` to the archive, in the order of the file. Numbers that are not finite are null; members
-// that are not known are ignored; a wrong one is refused with a sentence that names it.
+// that are not known are ignored; a wrong or repeated one is refused with a sentence that names it.
 //
 // A type that is a word in the file has, beside it,
 //   std::string json_word(const T&)      and      void from_json_word(const std::string&, T&)
@@ -23,6 +23,7 @@
 
 #include "core/fail.h"
 #include "io/file.h"
+#include "io/json_keys.h"
 #include "io/text.h"
 
 namespace tamis {
@@ -187,7 +188,9 @@ inline JsonReader::Json parse_json_file(const ByteSource& source, const JsonForm
          format.longest);
   Json json;
   try {
-    json = Json::parse(read_all(source));
+    const std::string text = read_all(source);
+    refuse_repeated_keys(file, text);
+    json = Json::parse(text);
   } catch (const Json::out_of_range& error) {
     // Its message ends with the number in quotes; nothing else in a text is out of range.
     const std::string_view message = error.what();

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/fail.h"
-#include "io/text.h"
+#include "io/json_keys.h"
 
 namespace tamis {
 namespace {
@@ -58,7 +58,7 @@ class ProfileReader final : public nlohmann::json_sax<Json> {
     if (ignoring()) {
       ++ignored_;
     } else if (place_ == Place::profile) {
-      if (std::exchange(seen_heads_, true)) fail(Code::input, "{}: there are two members 'heads'", file_);
+      seen_heads_ = true;
       place_ = Place::heads;
     } else {
       fail_type();
@@ -90,7 +90,7 @@ class ProfileReader final : public nlohmann::json_sax<Json> {
     if (ignoring()) return true;
     if (place_ != Place::entry || key_ != "budget") fail_type();
     try {
-      set(entry_.budget, parse_budget(value));
+      entry_.budget = parse_budget(value);
     } catch (const Error& error) {
       if (error.code() != Code::usage) throw;
       fail(Code::input, "{}: heads[{}]: {}", file_, heads_.size(), error.what());
@@ -131,15 +131,9 @@ class ProfileReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  template <class T>
-  void set(std::optional<T>& field, const T& value) {
-    if (field) fail(Code::input, "{}: heads[{}] has two members {}", file_, heads_.size(), quote(key_));
-    field = value;
-  }
-
   void set_number(std::int64_t value) {
     if (place_ != Place::entry || key_ == "budget") fail_type();
-    set(key_ == "layer" ? entry_.layer : entry_.head, value);
+    (key_ == "layer" ? entry_.layer : entry_.head) = value;
   }
 
   void add_entry() {
@@ -192,6 +186,7 @@ std::vector<HeadBudget> parse_profile_budgets(const ByteSource& source) {
   // The JSON parser would take a zero byte for the end of the text.
   if (const auto at = text.find('\0'); at != std::string::npos)
     fail(Code::input, "{}: is not JSON from its byte {} on; give a profile", source.name(), at + 1);
+  refuse_repeated_keys(source.name(), text);
   ProfileReader reader(source.name());
   Json::sax_parse(text, &reader);
   return reader.take();

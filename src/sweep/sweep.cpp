@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "experiments/experiment.h"
 #include "io/file.h"
+#include "io/json_keys.h"
 
 namespace tamis {
 namespace {
@@ -153,6 +154,8 @@ SweepReport Sweep::report(std::span<const std::optional<std::string>> results) c
   std::vector<DonePoint> done;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) continue;
+    refuse_repeated_keys(fmt::format("the result of {} {}", name(), impl_->points[i].parameters),
+                         *results[i]);
     Json result = Json::parse(*results[i], nullptr, false);
     if (!result.is_object())
       fail(Code::input, "the result of {} {} is not a JSON object", name(), impl_->points[i].parameters);

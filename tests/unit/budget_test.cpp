@@ -173,7 +173,8 @@ TEST(ProfileBudgets, WhatIsNotAProfileIsRefused) {
   EXPECT_EQ(profile_refusal(R"(7)"), "a profile must be a JSON object with a member 'heads'");
   EXPECT_EQ(profile_refusal(R"({"heads": {}})"), "the member 'heads' must be an array");
   EXPECT_EQ(profile_refusal(R"({"heads": null})"), "the member 'heads' must be an array");
-  EXPECT_EQ(profile_refusal(R"({"heads": [], "heads": []})"), "there are two members 'heads'");
+  EXPECT_EQ(profile_refusal(R"({"heads": [], "heads": []})"),
+            "an object has two members 'heads'; each may be there once");
   EXPECT_EQ(profile_refusal(R"({"heads": [5]})"), "heads[0] must be an object");
   EXPECT_EQ(profile_refusal(""), "is not JSON from its byte 1 on; give a profile");
   EXPECT_EQ(profile_refusal(R"({"heads": [}])"), "is not JSON from its byte 12 on; give a profile");
@@ -192,8 +193,10 @@ TEST(ProfileBudgets, EntriesThatAreWrongAreNamed) {
   EXPECT_EQ(entry(R"("head": 1, "budget": "topk:1")"), "heads[1] has no member 'layer'");
   EXPECT_EQ(entry(R"("layer": 1, "budget": "topk:1")"), "heads[1] has no member 'head'");
   EXPECT_EQ(entry(R"("layer": 1, "head": 1)"), "heads[1] has no member 'budget'");
-  EXPECT_EQ(entry(R"("layer": 1, "layer": 1)"), "heads[1] has two members 'layer'");
-  EXPECT_EQ(entry(R"("budget": "topk:1", "budget": "topk:1")"), "heads[1] has two members 'budget'");
+  // Also where the member is of no interest: another reader may take the other one.
+  for (const char* twice : {R"("layer": 1, "layer": 1)", R"("budget": "topk:1", "budget": "topk:1")",
+                            R"("n": 1, "n": 1)", R"("deep": [{"n": 1, "\u006e": 2}])"})
+    EXPECT_NE(entry(twice).find("an object has two members '"), std::string::npos) << entry(twice);
   for (const char* bad : {"-1", "1.0", "\"1\"", "null", "[1]", "{}", "true", "9223372036854775808"}) {
     EXPECT_EQ(entry(std::string(R"("layer": )") + bad),
               "heads[1].layer must be a whole number, at least 0");

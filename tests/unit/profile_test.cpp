@@ -341,6 +341,15 @@ TEST(ProfileFile, WhatIsWrongIsNamed) {
           << error.what();
     }
   }
+  std::string twice = profile_text(shipped());
+  twice.insert(twice.find("\"delta\""), "\"delta\": 0.5, ");
+  try {
+    (void)parse_profile(*test::source_of(twice));
+    FAIL() << "a member was taken twice";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::input);
+    EXPECT_NE(std::string(error.what()).find("two members 'delta'"), std::string::npos) << error.what();
+  }
   EXPECT_THROW((void)parse_profile(*test::source_of("{")), Error);
   EXPECT_THROW((void)parse_profile(*test::source_of("")), Error);
 }

@@ -199,6 +199,32 @@ TEST(RefutationFiles, GiveBackWhatWasWritten) {
   }
 }
 
+TEST(RefutationFiles, ThatSayAThingTwiceAreRefused) {
+  const std::string circle =
+      R"({"format":"tamis-refutation","version":1,"dim":1,"hidden":null,"grounds":"odd circle",)"
+      R"("relations":[{"a":0,"b":0,"same":true,"first":0,"second":1}]})";
+  const auto sentence = [](const std::string& file) -> std::string {
+    try {
+      (void)parse_refutation(*source_of(file));
+      return "accepted";
+    } catch (const Error& error) {
+      return error.code() == Code::input ? error.what() : "another code";
+    }
+  };
+  EXPECT_EQ(sentence(circle), "accepted");
+  for (const auto& [before, more, key] :
+       {std::tuple{R"("dim":1)", R"("dim":9,)", "dim"},
+        std::tuple{R"("version":1)", R"("version":1,)", "version"},
+        std::tuple{R"("same":true)", R"("same":false,)", "same"},
+        std::tuple{R"("same":true)", R"("s\u0061me":false,)", "same"},
+        std::tuple{R"("grounds":)", R"("mine":{"x":[{"y":1,"y":1}]},)", "y"}}) {
+    std::string twice = circle;
+    twice.insert(twice.find(before), more);
+    EXPECT_EQ(sentence(twice),
+              "input: an object has two members '" + std::string(key) + "'; each may be there once");
+  }
+}
+
 TEST(RefutationFiles, ThatAreWrongAreRefusedWithASentenceThatNamesTheMember) {
   const auto [pattern, refutation] = examples()[3];
   const std::string text = refutation_text(refutation);
