@@ -3,29 +3,52 @@
 import sqlite3
 import struct
 
+from corpus_hash import xxh64
+
 POINT = (
     "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
-    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
+    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, checksum TEXT NOT NULL, "
     "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, WITHOUT ROWID"
 )
+POINT_1 = POINT.replace("checksum TEXT NOT NULL, ", "")  # of version 1
 PLANNED = (
     "CREATE TABLE planned(sweep TEXT NOT NULL, place INTEGER NOT NULL, parameters TEXT NOT NULL, "
     "guess REAL NOT NULL, PRIMARY KEY (sweep, place)) STRICT, WITHOUT ROWID"
 )
-ROWS = (
-    """INSERT INTO planned VALUES ('fig3', 0, '{"n":1}', 1.5), ('fig3', 1, '{"n":2}', 2), ('fig3', 2, '{"n":3}', 3)""",
-    """INSERT INTO point VALUES ('fig3', '{"n":1}', '{"d_min":2}', NULL, 0.25, '0.1.0', 'avx2')""",
-    """INSERT INTO point VALUES ('fig3', '{"n":2}', NULL, 'it failed', 4, '0.1.0', 'scalar')""",
+POINTS = (
+    ("fig3", '{"n":1}', '{"d_min":2}', None, 0.25, "0.1.0", "avx2"),
+    ("fig3", '{"n":2}', None, "it failed", 4.0, "0.1.0", "scalar"),
 )
+PLAN = """INSERT INTO planned VALUES ('fig3', 0, '{"n":1}', 1.5), ('fig3', 1, '{"n":2}', 2), ('fig3', 2, '{"n":3}', 3)"""
 
 
-def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=()):
+def insert(point, checksum=None):
+    """The statement for a point of the newest version."""
+
+    def part(value):
+        if isinstance(value, float):
+            return struct.pack("<d", value)
+        return b"-" if value is None else f"{len(value.encode())}:{value}".encode()
+
+    return insert_1((*point, checksum or xxh64(b"".join(map(part, point)))))
+
+
+def insert_1(values):
+    quoted = ("NULL" if x is None else str(x) if isinstance(x, float) else f"'{x}'" for x in values)
+    return f"INSERT INTO point VALUES ({', '.join(quoted)})"
+
+
+ROWS = (PLAN, *map(insert, POINTS))
+ROWS_1 = (PLAN, *map(insert_1, POINTS))
+
+
+def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=(), version=2):
     """A store of small pages, with further statements; `header` is (place, bytes) to be put in."""
     database = sqlite3.connect(":memory:", isolation_level=None)
     for statement in (
         "PRAGMA page_size = 512",
         f"PRAGMA application_id = {0x746D7377}",
-        "PRAGMA user_version = 1",
+        f"PRAGMA user_version = {version}",
         *tables,
         *rows,
         *more,
@@ -41,22 +64,29 @@ def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=()):
 
 def store_seeds():
     whole = store()
-    many = [
-        f"""INSERT INTO point VALUES ('fig3', '{{"n":{n}}}', '{"x" * 300}', NULL, 1, '0.1.0', 'avx2')"""
-        for n in range(4, 24)
-    ]
+    many = [insert(("fig3", f'{{"n":{n}}}', "x" * 300, None, 1.0, "0.1.0", "avx2")) for n in range(4, 24)]
     yield "valid", whole
     yield "valid-empty", store(rows=())
     yield "valid-many-pages", store(*many)
     yield "valid-free-pages", store(*many, "DELETE FROM point WHERE length(result) = 300")
     yield "valid-log-mode", store(header=[(18, b"\2\2")])
-    yield "valid-other-sweep", store(rows=[row.replace("fig3", "fig4") for row in ROWS])
+    yield (
+        "valid-other-sweep",
+        store(rows=[PLAN.replace("fig3", "fig4"), *(insert(("fig4", *point[1:])) for point in POINTS)]),
+    )
+    yield "valid-version-1", store(tables=(PLANNED, POINT_1), rows=ROWS_1, version=1)
+    yield "version-1-with-checksums", store(version=1)
+    yield "version-2-without-checksums", store(tables=(PLANNED, POINT_1), rows=ROWS_1)
+    yield "version-0", store(version=0)
+    yield "checksum-wrong", store(rows=(PLAN, insert(POINTS[0], "0123456789abcdef")))
+    yield "checksum-blank", store(rows=(PLAN, insert(POINTS[0], " ")))
+    yield "checksum-of-another", store("""UPDATE point SET result = '{"d_min":3}' WHERE error IS NULL""")
     yield "nothing", b""
     yield "not-sqlite", b"SQLite format 4\0" + whole[16:]
     yield "truncated-header", whole[:50]
     yield "truncated-page", whole[:600]
     yield "other-program", store("PRAGMA application_id = 7")
-    yield "newer", store("PRAGMA user_version = 2")
+    yield "newer", store(version=3)
     yield "trigger", store("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM point; END")
     yield "view", store("CREATE VIEW v AS SELECT * FROM point")
     yield "index", store("CREATE INDEX i ON point(seconds)")

@@ -15,6 +15,7 @@ import struct
 import sys
 from pathlib import Path
 
+from corpus_hash import xxh64
 from corpus_profiles import profile_file_seeds, profile_seeds
 from corpus_refutations import refutation_seeds
 from corpus_stores import store_seeds
@@ -280,6 +281,7 @@ def matrix_market_seeds():
     yield "valid-array-symmetric", market("array real symmetric", "2 2\n1\n2\n3\n")
     yield "valid-byte-order-mark", b"\xef\xbb\xbf" + market("coordinate real general", "1 1 1\n1 1 1\n")
     yield "valid-wide", market("coordinate pattern general", f"1 {2**62} 1\n1 {2**62}\n")
+    yield "valid-wide-equal", market("coordinate pattern general", f"2 {2**31} 3\n1 1\n2 7\n1 {2**31}\n")
     yield "banner", b"%%Matrix\n1 1 1\n1 1 1\n"
     yield "complex", market("coordinate complex general", "1 1 1\n1 1 1 0\n")
     yield "hermitian", market("coordinate real hermitian", "1 1 1\n1 1 1\n")
@@ -288,6 +290,9 @@ def matrix_market_seeds():
     yield "truncated-banner", b"%%MatrixMarket"
     yield "truncated-sizes", market("coordinate real general", "")
     yield "truncated-entries", market("coordinate real general", "1 3 3\n1 1 100\n1 2 100\n")
+    yield "no-rows", market("coordinate real general", "0 0 0\n")
+    yield "no-columns", market("array real general", "1 0\n")
+    yield "rows-2-to-31", market("coordinate real general", f"{2**31} 1 1\n1 1 1\n")
     yield "rows-2-to-62", market("coordinate real general", f"{2**62} 1 1\n1 1 1\n")
     yield "rows-2-to-63", market("coordinate real general", f"{2**63} 1 1\n1 1 1\n")
     yield "entries-2-to-62", market("coordinate real general", f"1 1 {2**62}\n1 1 1\n")
@@ -319,43 +324,6 @@ def qrels_seeds():
     yield "empty-row", b"1 0 a 1\n2 0 a 0\n"
     yield "not-utf8", b"1 0 \xff 1\n"
     yield "zero-bytes", bytes(20)
-
-
-def xxh64(data):
-    """The hash of index files, from its specification: seed 0."""
-    mask = 2**64 - 1
-    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
-                          0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)  # fmt: skip
-
-    def rotate(x, bits):
-        return (x << bits | x >> (64 - bits)) & mask
-
-    def lane(word, state=0):
-        return rotate((state + word * p2) & mask, 31) * p1 & mask
-
-    whole = len(data) // 32 * 32
-    if whole:
-        states = [p1 + p2 & mask, p2, 0, -p1 & mask]
-        for words in struct.iter_unpack("<4Q", data[:whole]):
-            states = [lane(word, state) for word, state in zip(words, states, strict=True)]
-        hashed = sum(rotate(state, bits) for state, bits in zip(states, (1, 7, 12, 18), strict=True)) & mask
-        for state in states:
-            hashed = ((hashed ^ lane(state)) * p1 + p4) & mask
-    else:
-        hashed = p5
-    hashed = (hashed + len(data)) & mask
-    rest = data[whole:]
-    while len(rest) >= 8:
-        hashed = (rotate(hashed ^ lane(struct.unpack_from("<Q", rest)[0]), 27) * p1 + p4) & mask
-        rest = rest[8:]
-    if len(rest) >= 4:
-        hashed = (rotate(hashed ^ struct.unpack_from("<I", rest)[0] * p1 & mask, 23) * p2 + p3) & mask
-        rest = rest[4:]
-    for byte in rest:
-        hashed = rotate(hashed ^ byte * p5 & mask, 11) * p1 & mask
-    for shift, prime in ((33, p2), (29, p3), (32, 1)):
-        hashed = (hashed ^ hashed >> shift) * prime & mask
-    return f"{hashed:016x}"
 
 
 INDEX_METADATA = {

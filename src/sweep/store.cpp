@@ -10,8 +10,10 @@
 #include <tamis/text.h>
 
 #include "core/fail.h"
+#include "core/hash.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
+#include "io/text.h"
 #include "sweep/database.h"
 #include "sweep/store_lock.h"
 
@@ -19,23 +21,32 @@ namespace tamis {
 namespace {
 
 constexpr std::int64_t application = 0x746D7377;  // "tmsw"
-constexpr std::int64_t newest = 1;
+/// Version 1 has no checksums. It is read as it is, and becomes the newest when it is first written.
+constexpr std::int64_t newest = 2;
 
 struct Table {
   const char* name;
   const char* sql;
 };
+constexpr Table planned_table{
+    "planned",
+    "CREATE TABLE planned(sweep TEXT NOT NULL, place INTEGER NOT NULL, parameters TEXT NOT NULL, "
+    "guess REAL NOT NULL, PRIMARY KEY (sweep, place)) STRICT, WITHOUT ROWID"};
+constexpr Table point_table{
+    "point",
+    "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
+    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, checksum TEXT NOT NULL, "
+    "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
+    "WITHOUT ROWID"};
+constexpr Table point_table_1{
+    "point",
+    "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
+    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
+    "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
+    "WITHOUT ROWID"};
 /// By name. A file whose schema differs in a letter is not ours.
-constexpr std::array schema{
-    Table{"planned",
-          "CREATE TABLE planned(sweep TEXT NOT NULL, place INTEGER NOT NULL, parameters TEXT NOT NULL, "
-          "guess REAL NOT NULL, PRIMARY KEY (sweep, place)) STRICT, WITHOUT ROWID"},
-    Table{"point",
-          "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
-          "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
-          "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
-          "WITHOUT ROWID"},
-};
+constexpr std::array schema{planned_table, point_table};
+constexpr std::array schema_1{planned_table, point_table_1};
 
 std::int64_t big_endian(const std::string& bytes, std::size_t at) {
   std::int64_t value = 0;
@@ -71,18 +82,70 @@ int try_schema(Database& database) {
   return said;
 }
 
-void check_content(const std::string& path, const Database& database) {
+std::int64_t version_of(const Database& database) {
+  Statement version(database, "PRAGMA user_version");
+  return version.step() ? version.whole(0) : 0;
+}
+
+/// Of a point as it is stored: of every column the length of its text in bytes, ":" and the text, NULL
+/// being "-" and seconds the 8 bytes of the double, the lowest first.
+std::string checksum_of(const std::string& sweep, const StoredPoint& point) {
+  Hash hash;
+  const auto add = [&hash](const std::string& text) {
+    hash.add(fmt::format("{}:", text.size()));
+    hash.add(text);
+  };
+  add(sweep);
+  add(point.parameters);
+  point.result ? add(*point.result) : hash.add("-");
+  point.result ? hash.add("-") : add(point.error);
+  const double seconds = point.seconds + 0.0;  // SQLite keeps no sign of zero
+  hash.add(std::as_bytes(std::span(&seconds, 1)));
+  add(point.version);
+  add(point.target);
+  return hash.hex();
+}
+
+/// Columns 0 to 5 of a row: result, error, seconds, version, target, parameters.
+StoredPoint point_in(const Statement& row) {
+  return {row.text(5),    row.text_or_null(0), row.text_or_null(1).value_or(""),
+          row.seconds(2), row.text(3),         row.text(4)};
+}
+
+/// Every point has the checksum with which it was written.
+void check_sums(const std::string& path, const Database& database) {
+  Statement points(
+      database, "SELECT result, error, seconds, version, target, parameters, sweep, checksum FROM point");
+  while (points.step()) {
+    const StoredPoint point = point_in(points);
+    const std::string sweep = points.text(6);
+    const std::string said = points.text(7);
+    if (checksum_of(sweep, point) == said) continue;
+    fail(Code::input,
+         "{}: its point {} of {} is damaged: it does not have the checksum {} with which it was written; "
+         "restore the store from a copy, or take the point out (DELETE FROM point WHERE checksum = '{}') "
+         "and "
+         "run the sweep again",
+         path, quote(point.parameters), quote(sweep), printable(said), printable(said));
+  }
+}
+
+void check_content(const std::string& path, Database& database) {
+  const Transaction one_moment(database, "BEGIN");
+  const std::int64_t version = version_of(database);
   Statement tables(database, "SELECT name, sql FROM sqlite_schema ORDER BY name");
   const auto differs = [&] {
     fail(Code::input, "{}: its tables are not those of a store of sweeps of version {}; give another name",
-         path, newest);
+         path, version);
   };
-  for (const Table& table : schema)
+  if (version < 1 || version > newest) differs();
+  for (const Table& table : version == 1 ? schema_1 : schema)
     if (!tables.step() || tables.text(0) != table.name || tables.text_or_null(1) != table.sql) differs();
   if (tables.step()) differs();
   Statement pages(database, "PRAGMA quick_check(1)");
   if (!pages.step()) database.fail_damaged("it cannot be checked");
   if (const std::string said = pages.text(0); said != "ok") database.fail_damaged(said);
+  if (version == newest) check_sums(path, database);
 }
 
 /// Where the file is or would be, links followed, also such that lead to no file yet: a lock beside a link
@@ -134,19 +197,58 @@ void make_store(const std::string& path, const std::string& place) {
   write_text(place, fresh_store());
 }
 
+void insert_points(Database& database, const std::string& sweep, std::span<const StoredPoint> points) {
+  Statement put(database, "INSERT OR REPLACE INTO point VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+  put.bind(1, sweep);
+  for (const StoredPoint& point : points) {
+    const std::string checksum = checksum_of(sweep, point);
+    put.bind(2, point.parameters);
+    point.result ? put.bind(3, *point.result) : put.bind_null(3);
+    point.result ? put.bind_null(4) : put.bind(4, point.error);
+    put.bind(5, point.seconds);
+    put.bind(6, point.version);
+    put.bind(7, point.target);
+    put.bind(8, checksum);
+    put.step();
+    put.reset();
+  }
+}
+
+/// A store of version 1 becomes one of the newest, all or nothing.
+void bring_up_to_date(Database& database) {
+  if (version_of(database) == newest) return;
+  Transaction transaction(database);
+  std::map<std::string, std::vector<StoredPoint>> sweeps;
+  {
+    Statement points(database,
+                     "SELECT result, error, seconds, version, target, parameters, sweep FROM point");
+    while (points.step()) sweeps[points.text(6)].push_back(point_in(points));
+  }
+  database.run("DROP TABLE point");
+  database.run(point_table.sql);
+  for (const auto& [sweep, points] : sweeps) insert_points(database, sweep, points);
+  database.run(fmt::format("PRAGMA user_version = {}", newest).c_str());
+  transaction.commit();
+}
+
+void keep_log(const std::string& path, Database& database) {
+  // Where it cannot, SQLite goes on without a log, and says so only here.
+  Statement mode(database, "PRAGMA journal_mode = WAL");
+  if (const std::string now = mode.step() ? mode.text(0) : "unknown"; now != "wal")
+    fail(Code::io,
+         "{}: SQLite keeps no write-ahead log here (journal mode {}), so a run could not be read while it "
+         "writes; put the store on a local disk",
+         path, printable(now));
+}
+
 std::unique_ptr<Database> open_to_write(const std::string& path, const std::string& place) {
   if (!std::filesystem::exists(place) || !check_header(path)) make_store(path, place);
   auto database = std::make_unique<Database>(path, place, SQLITE_OPEN_READWRITE);
   (void)try_schema(*database);
   check_content(path, *database);
   database->run("PRAGMA synchronous = NORMAL");
-  // Where it cannot, SQLite goes on without a log, and says so only here.
-  Statement mode(*database, "PRAGMA journal_mode = WAL");
-  if (const std::string now = mode.step() ? mode.text(0) : "unknown"; now != "wal")
-    fail(Code::io,
-         "{}: SQLite keeps no write-ahead log here (journal mode {}), so a run could not be read while it "
-         "writes; put the store on a local disk",
-         path, printable(now));
+  keep_log(path, *database);
+  bring_up_to_date(*database);
   return database;
 }
 
@@ -229,18 +331,7 @@ void SweepStore::plan(const std::string& sweep, std::span<const SweepPoint> poin
 
 void SweepStore::record(const std::string& sweep, std::span<const StoredPoint> points) {
   Transaction transaction(*impl_->database);
-  Statement put(*impl_->database, "INSERT OR REPLACE INTO point VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-  put.bind(1, sweep);
-  for (const StoredPoint& point : points) {
-    put.bind(2, point.parameters);
-    point.result ? put.bind(3, *point.result) : put.bind_null(3);
-    point.result ? put.bind_null(4) : put.bind(4, point.error);
-    put.bind(5, point.seconds);
-    put.bind(6, point.version);
-    put.bind(7, point.target);
-    put.step();
-    put.reset();
-  }
+  insert_points(*impl_->database, sweep, points);
   transaction.commit();
 }
 
@@ -248,15 +339,14 @@ std::vector<std::optional<StoredPoint>> SweepStore::look_up(const std::string& s
                                                             std::span<const SweepPoint> points) const {
   const Transaction one_moment(*impl_->database, "BEGIN");
   std::vector<std::optional<StoredPoint>> found(points.size());
-  Statement get(*impl_->database,
-                "SELECT result, error, seconds, version, target FROM point WHERE sweep = ?1 AND "
-                "parameters = ?2");
+  Statement get(
+      *impl_->database,
+      "SELECT result, error, seconds, version, target, parameters FROM point WHERE sweep = ?1 AND "
+      "parameters = ?2");
   get.bind(1, sweep);
   for (std::size_t i = 0; i < points.size(); ++i) {
     get.bind(2, points[i].parameters);
-    if (get.step())
-      found[i] = StoredPoint{points[i].parameters, get.text_or_null(0), get.text_or_null(1).value_or(""),
-                             get.seconds(2),       get.text(3),         get.text(4)};
+    if (get.step()) found[i] = point_in(get);
     get.reset();
   }
   return found;

@@ -303,8 +303,72 @@ TEST(SweepStore, RefusesValuesOfTheWrongType) {
 TEST(SweepStore, RefusesANewerVersion) {
   const Folder folder;
   const std::string path = small_store(folder);
-  run_sql(path, "PRAGMA user_version = 2");
-  expect_refused(path, "of version 2, made by a newer tamis");
+  run_sql(path, "PRAGMA user_version = 3");
+  expect_refused(path, "of version 3, made by a newer tamis");
+}
+
+TEST(SweepStore, NamesAPointThatIsNotWhatWasWritten) {
+  for (const char* sql : {"UPDATE point SET result = '{\"d_min\":7}' WHERE error IS NULL",
+                          "UPDATE point SET error = 'another' WHERE error IS NOT NULL",
+                          "UPDATE point SET seconds = seconds + 1 WHERE error IS NULL",
+                          "UPDATE point SET version = '9', target = 'avx2' WHERE error IS NULL",
+                          "UPDATE point SET parameters = '{\"i\":77}' WHERE error IS NULL",
+                          "UPDATE point SET sweep = 'gif' WHERE error IS NULL",
+                          "UPDATE point SET checksum = '0123456789abcdef' WHERE error IS NULL"}) {
+    SCOPED_TRACE(sql);
+    const Folder folder;
+    const std::string path = small_store(folder);
+    run_sql(path, sql);
+    expect_refused(path, "is damaged: it does not have the checksum");
+    const std::string sentence = refusal(path, StoreUse::read);
+    // What it says to do helps.
+    const std::size_t from = sentence.find("DELETE");
+    run_sql(path, sentence.substr(from, sentence.find(')', from) - from).c_str());
+    EXPECT_EQ(SweepStore(path, StoreUse::read).status()[0].points, 3);
+  }
+}
+
+/// As tamis 0.1 wrote them.
+void make_version_1(const std::string& path) {
+  run_sql(path,
+          "CREATE TEMP TABLE held AS SELECT * FROM point; DROP TABLE point; "
+          "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
+          "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
+          "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
+          "WITHOUT ROWID; "
+          "INSERT INTO point SELECT sweep, parameters, result, error, seconds, version, target FROM held; "
+          "PRAGMA user_version = 1");
+}
+
+TEST(SweepStore, OfVersionOneIsReadAsItIsAndGetsChecksumsWhenItIsWritten) {
+  const Folder folder;
+  const std::string path = small_store(folder);
+  make_version_1(path);
+  const auto points = made_up_points(3);
+  const std::string before = bytes_of(path);
+  const auto expect_the_points = [&] {
+    const SweepStore store(path, StoreUse::read);
+    const auto found = store.look_up("fig", points);
+    EXPECT_EQ(found[0]->result, "{}");
+    EXPECT_EQ(found[0]->seconds, 2.5);
+    EXPECT_EQ(found[1]->error, "it did not work");
+    EXPECT_FALSE(found[2].has_value());
+    EXPECT_EQ(store.status()[0].done, 1);
+  };
+  expect_the_points();
+  EXPECT_EQ(bytes_of(path), before);
+  SweepStore(path, StoreUse::write).record("fig", std::vector{done_point(points[2].parameters, "{}")});
+  run_sql(path, "UPDATE point SET seconds = 99 WHERE seconds = 1");
+  EXPECT_NE(refusal(path, StoreUse::read).find("checksum"), std::string::npos);
+  run_sql(path, "DELETE FROM point WHERE seconds = 99");
+  expect_the_points();
+}
+
+TEST(SweepStore, ThePublishedOneOpensAndStaysAsItIs) {
+  const std::string path = TAMIS_DATA_DIR "/../docs/results/sweeps/sweeps.sqlite";
+  const std::string before = bytes_of(path);
+  EXPECT_FALSE(SweepStore(path, StoreUse::read).status().empty());
+  EXPECT_EQ(bytes_of(path), before);
 }
 
 TEST(SweepStore, RefusesTextThatIsTooLongAndTimesThatAreNone) {
