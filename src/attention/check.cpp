@@ -5,6 +5,17 @@
 #include "core/fail.h"
 
 namespace tamis {
+namespace {
+
+template <class T>
+void check_view(const char* name, View<T> view, std::int64_t rows, std::int64_t cols) {
+  if (view.rows != rows || view.cols != cols || view.stride < view.cols)
+    fail(Code::usage, "{} is {} × {} with stride {}; it must be {} × {}", name, view.rows, view.cols,
+         view.stride, rows, cols);
+  check_not_null(name, view);
+}
+
+}  // namespace
 
 void check_head_sizes(const Shape& shape) {
   if (shape.head_dim < 1 || shape.head_dim > largest_dim || shape.value_dim < 1 ||
@@ -31,10 +42,7 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
   check_head_sizes(shape);
   check_kv_dtype(shape.dtype);
   if (!std::isfinite(shape.scale)) fail(Code::usage, "scale is {}; it must be finite", shape.scale);
-  if (q.rows != shape.rows() || q.cols != shape.head_dim || q.stride < q.cols ||
-      (q.data == nullptr && q.rows > 0))
-    fail(Code::usage, "q is {} × {} with stride {}; it must be {} × {}", q.rows, q.cols, q.stride,
-         shape.rows(), shape.head_dim);
+  check_view("q", q, shape.rows(), shape.head_dim);
   if (static_cast<std::int64_t>(kv.size()) != shape.kv_heads)
     fail(Code::usage, "{} page tables were given for {} KV heads", kv.size(), shape.kv_heads);
   if (!seen.empty() && static_cast<std::int64_t>(seen.size()) != shape.queries)
@@ -57,10 +65,7 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
 
 template <class T>
 void check_result(const Shape& shape, View<T> o, std::size_t scalars) {
-  if (o.rows != shape.rows() || o.cols != shape.value_dim || o.stride < o.cols ||
-      (o.data == nullptr && o.rows > 0))
-    fail(Code::usage, "the output is {} × {} with stride {}; it must be {} × {}", o.rows, o.cols, o.stride,
-         shape.rows(), shape.value_dim);
+  check_view("the output", o, shape.rows(), shape.value_dim);
   if (static_cast<std::int64_t>(scalars) != shape.rows())
     fail(Code::usage, "{} values per row were given where {} rows need one each", scalars, shape.rows());
 }

@@ -4,12 +4,20 @@
 #include <span>
 
 #include <tamis/attention.h>
+#include "core/fail.h"
 
 namespace tamis {
 
 /// Beyond any memory, and small enough that no product of sizes overflows.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+
+/// Throws `usage` if a matrix that has rows is nowhere.
+template <class T>
+void check_not_null(const char* name, View<T> matrix) {
+  if (matrix.data == nullptr && matrix.rows > 0)
+    fail(Code::usage, "{} is null; it must have {} rows", name, matrix.rows);
+}
 
 /// Throws `usage` unless both head sizes lie in 1 … largest_dim.
 void check_head_sizes(const Shape& shape);

@@ -5,6 +5,7 @@
 
 #include <tamis/attention.h>
 
+#include "attention/check.h"
 #include "core/fail.h"
 
 namespace tamis {
@@ -28,6 +29,8 @@ Matrix product(View<const double> a, View<const double> b) {
 void check(View<const double> x, View<const double> w, const char* name) {
   if (w.rows != x.cols)
     fail(Code::usage, "{} has {} rows; it must have as many as x has columns, {}", name, w.rows, x.cols);
+  check_not_null("x", x);
+  check_not_null(name, w);
 }
 
 /// Calls row(i, logits) for every row i with the logits that it may attend to: all, or 0 … i.
@@ -63,6 +66,7 @@ void check_square(View<const double> x, View<double> out) {
   if (out.rows != x.rows || out.cols != x.rows)
     fail(Code::usage, "the output is {} × {}; for {} rows of x it must be {} × {}", out.rows, out.cols,
          x.rows, x.rows, x.rows);
+  check_not_null("the output", out);
 }
 
 void unnormalised(View<const double> x, View<const double> w_q, View<const double> w_k, bool causal,
@@ -93,6 +97,7 @@ void attended(View<const double> x, View<const double> w_q, View<const double> w
   check(x, w_v, "w_v");
   if (out.rows != x.rows || out.cols != w_v.cols)
     fail(Code::usage, "the output is {} × {}; it must be {} × {}", out.rows, out.cols, x.rows, w_v.cols);
+  check_not_null("the output", out);
   const Matrix v = product(x, w_v);
   for_each_row(x, w_q, w_k, causal, [&](std::int64_t i, std::vector<double>& logits) {
     normalise(logits);

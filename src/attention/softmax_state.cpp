@@ -6,6 +6,7 @@
 
 #include <tamis/attention.h>
 
+#include "attention/check.h"
 #include "core/fail.h"
 
 namespace tamis {
@@ -27,6 +28,8 @@ void merge(const SoftmaxStates& into, const SoftmaxStates& from) {
       into.o.rows != static_cast<std::int64_t>(into.m.size()))
     fail(Code::usage, "states of {} rows of {} and of {} rows of {} cannot be merged: they must agree",
          into.m.size(), into.o.cols, from.m.size(), from.o.cols);
+  check_not_null("o of the states", into.o);
+  check_not_null("o of the states", from.o);
   for (std::size_t r = 0; r < into.m.size(); ++r)
     merge_row(into.m[r], into.l[r], into.o.row(static_cast<std::int64_t>(r)), from.m[r], from.l[r],
               from.o.row(static_cast<std::int64_t>(r)));
@@ -38,6 +41,8 @@ void finish(const SoftmaxStates& states, View<float> out, std::span<float> lse) 
       out.cols != states.o.cols)
     fail(Code::usage, "an output of {} × {} and {} log-sum-exps were given for states of {} rows of {}",
          out.rows, out.cols, lse.size(), states.m.size(), states.o.cols);
+  check_not_null("o of the states", states.o);
+  check_not_null("the output", out);
   for (std::size_t r = 0; r < states.m.size(); ++r) {
     const auto i = static_cast<std::int64_t>(r);
     const auto from = states.o.row(i);

@@ -93,13 +93,13 @@ Struct read_struct(const Struct* from, std::size_t first_version, const char* ty
 
 /// Fills the fields that the caller has; those this library does not know become zero.
 template <class Struct>
-void write_struct(Struct* to, Struct value, std::size_t first_version, const char* type) {
+void write_struct(Struct* out, Struct value, std::size_t first_version, const char* type) {
   static_assert(std::is_trivially_copyable_v<Struct>);
-  const std::size_t size = required(to, type).size;
+  const std::size_t size = required(out, "out").size;
   check_size(size, first_version, type);
   value.size = size;
-  std::memset(to, 0, size);
-  std::memcpy(to, &value, size < sizeof value ? size : sizeof value);
+  std::memset(out, 0, size);
+  std::memcpy(out, &value, size < sizeof value ? size : sizeof value);
 }
 
 }  // namespace tamis::capi

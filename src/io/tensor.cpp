@@ -141,6 +141,18 @@ void convert_to_f64(DType dtype, const std::byte* data, std::span<double> out) {
   convert<double>(dtype, data, out);
 }
 
+std::string integer_text(DType dtype, const std::byte* data) {
+  return with_type_of(dtype, [data]<class T>(T) -> std::string {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      T x;
+      std::memcpy(&x, data, sizeof(T));
+      return std::to_string(x);
+    } else {
+      fail(Code::internal, "an element that is no integer was to be written as one");
+    }
+  });
+}
+
 bool is_float(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
 }

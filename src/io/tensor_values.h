@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <tamis/tensor.h>
 
@@ -12,6 +13,9 @@ namespace tamis {
 
 /// Converts out.size() elements that start at `data`, which need not be aligned.
 void convert_to_f64(DType dtype, const std::byte* data, std::span<double> out);
+
+/// The element of an integer type that starts at `data`, in decimal, whatever a double could hold.
+std::string integer_text(DType dtype, const std::byte* data);
 
 /// Position, in row-major order, of the first element that is NaN or infinite. Reads the tensor once.
 std::optional<std::int64_t> first_not_finite(const Tensor& tensor);

@@ -159,13 +159,16 @@ std::vector<std::int64_t> TraceChecks::positions(std::int64_t tokens) const {
   if (is_float(info.dtype) || info.dtype == DType::boolean)
     fail_file("tensor 'positions' has dtype {}; it must be an integer type, best i64", name_of(info.dtype));
   // Exact where it matters: no file has 2^53 tokens, and conversion to f64 keeps the order.
-  const std::vector<double> values = file_.read("positions").to_f64();
+  const Tensor held = file_.read("positions");
+  const std::vector<double> values = held.to_f64();
   std::vector<std::int64_t> positions;
   positions.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] >= 0 && values[i] < static_cast<double>(tokens)))
-      fail_file("tensor 'positions' holds {:.0f} at [{}]; it must be from 0 to {}, the last of {} tokens",
-                values[i], i, tokens - 1, tokens);
+      fail_file(
+          "tensor 'positions' holds {} at [{}]; it must be from 0 to {}, the last of {} tokens",
+          integer_text(info.dtype, held.bytes().data() + i * static_cast<std::size_t>(size_of(info.dtype))),
+          i, tokens - 1, tokens);
     positions.push_back(static_cast<std::int64_t>(values[i]));
   }
   return positions;

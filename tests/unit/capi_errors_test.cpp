@@ -59,7 +59,7 @@ TEST(CApi, NullPointersGiveUsage) {
   expect_usage(tamis_dense_arrays(&p.shape, q, nullptr, nullptr, 3, nullptr, p.workspace, out, lse),
                "null");
   expect_usage(tamis_reference(&p.shape, q, p.pages.data(), nullptr, nullptr, nullptr), "out is null");
-  expect_usage(tamis_attention_rounding(&p.shape, 1, 1, 1, 1, nullptr), "tamis_rounding is null");
+  expect_usage(tamis_attention_rounding(&p.shape, 1, 1, 1, 1, nullptr), "out is null");
 }
 
 TEST(CApi, NullHandlesAndOutputsGiveUsage) {

@@ -408,5 +408,52 @@ TEST(Dense, WrongArgumentsAreNamed) {
   EXPECT_NE(sentence(good, 16, {}, 1).find("1 page tables"), std::string::npos);
 }
 
+TEST(Attention, AMatrixThatIsNowhereIsNamed) {
+  const auto sentence = [](auto&& call) {
+    try {
+      call();
+      return std::string("no error");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::usage);
+      return std::string(error.what());
+    }
+  };
+  const std::vector<float> data(4096, 1.0F);
+  std::vector<float> numbers(64);
+  std::vector<float> lse(4);
+  const PageTables tables(DType::f32, data.data(), data.data(), 2, 10, 16, 16);
+  const Shape shape{4, 2, 1, 16, 16, DType::f32, 1.0F};
+  Workspace workspace(1);
+  const View<float> nowhere(nullptr, 4, 16);
+  const View<const float> q(data.data(), 4, 16);
+  EXPECT_EQ(sentence([&] { dense(shape, q, tables.heads(), {}, workspace, nowhere, lse); }),
+            "the output is null; it must have 4 rows");
+  EXPECT_EQ(sentence([&] {
+              dense(shape, {nullptr, 4, 16}, tables.heads(), {}, workspace, {numbers.data(), 4, 16}, lse);
+            }),
+            "q is null; it must have 4 rows");
+  const SoftmaxStates states{lse, lse, {numbers.data(), 4, 16}};
+  EXPECT_EQ(sentence([&] { finish(states, nowhere, lse); }), "the output is null; it must have 4 rows");
+  EXPECT_EQ(sentence([&] {
+              merge({lse, lse, nowhere}, states);
+            }),
+            "o of the states is null; it must have 4 rows");
+  const std::vector<double> x(16, 1.0);
+  const View<const double> some(x.data(), 4, 4);
+  EXPECT_EQ(sentence([&] {
+              sam(some, some, some, {nullptr, 4, 4});
+            }),
+            "the output is null; it must have 4 rows");
+  EXPECT_EQ(sentence([&] {
+              csa(some, some, some, some, {nullptr, 4, 4});
+            }),
+            "the output is null; it must have 4 rows");
+  std::vector<double> out(16);
+  EXPECT_EQ(sentence([&] {
+              usam({nullptr, 4, 4}, some, some, {out.data(), 4, 4});
+            }),
+            "x is null; it must have 4 rows");
+}
+
 }  // namespace
 }  // namespace tamis::testing

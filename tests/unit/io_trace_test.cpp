@@ -337,6 +337,14 @@ TEST(Trace, PositionsMustBeTokens) {
   EXPECT_EQ(
       draft.refusal(),
       "tensor 'positions' holds 9223372036854775808 at [2]; it must be from 0 to 4, the last of 5 tokens");
+  draft.set("positions", DType::u64, {3}, std::vector<std::uint64_t>{0, ~std::uint64_t{0}, 1});
+  EXPECT_EQ(
+      draft.refusal(),
+      "tensor 'positions' holds 18446744073709551615 at [1]; it must be from 0 to 4, the last of 5 tokens");
+  draft.set("positions", DType::i64, {3}, std::vector<std::int64_t>{0, 1, -(std::int64_t{1} << 53) - 1});
+  EXPECT_EQ(
+      draft.refusal(),
+      "tensor 'positions' holds -9007199254740993 at [2]; it must be from 0 to 4, the last of 5 tokens");
 }
 
 TEST(Trace, NanAndInfinityAreNamedWithTheirPlace) {
