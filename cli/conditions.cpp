@@ -44,6 +44,11 @@ std::string conditions_text(const Conditions& conditions) {
   return which + (conditions.causal ? ", causal" : "");
 }
 
+std::string margin_text(const Checked& checked) {
+  if (checked.worst_row < 0) return "none, for no row has a condition to fail";
+  return fmt::format("{:.6g}", checked.margin);
+}
+
 ordered_json unless_weak(const Conditions& conditions, double x) {
   return conditions.weak ? ordered_json() : ordered_json(x);
 }

@@ -37,6 +37,9 @@ nlohmann::ordered_json unless_weak(const Conditions& conditions, double x);
 /// The names of the arithmetics in which the conditions hold.
 std::vector<std::string> holds_in(const Verification& verification);
 
+/// The margin, or that no row has a condition.
+std::string margin_text(const Checked& checked);
+
 /// A number, or null where JSON has none.
 nlohmann::ordered_json number_or_null(double x);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,7 +42,8 @@ constexpr const char* description =
     "  open  with bounds on d_min, what was tried, and for how long\n\n"
     "Dimension 1 is always decided, in time linear in the file. Above, the question is NP-hard, and what "
     "can be "
-    "tried is tried until --time-limit; Ctrl-C ends it early and gives the bounds so far. With --hidden H "
+    "tried is tried until --time-limit, which counts from the start, reading included; Ctrl-C ends it "
+    "early and gives the bounds so far. With --hidden H "
     "the logits are "
     "x*w_q*w_k^T*x^T with x of H columns (the paper's d_hid), square patterns only; without it, or if H is "
     "at least "
@@ -95,7 +98,7 @@ ordered_json evidence_json(const Report& report) {
     lower["words"] = refutation_words(report.pattern, *decision.refutation);
   }
   ordered_json upper;
-  if (decision.witness)
+  if (decision.upper)
     upper = {{"method", decision.method},
              {"columns", *decision.upper},
              {"arithmetic", holds_in(decision.verification)},
@@ -184,10 +187,10 @@ std::string report_text(const Report& report, const Written& written) {
                         refutation_words(report.pattern, *decision.refutation));
   else
     text += "lower bound   1\n";
-  if (decision.witness)
-    text += fmt::format("upper bound   {}: witness by {}, verified in {}, margin {:.6g}\n", *decision.upper,
+  if (decision.upper)
+    text += fmt::format("upper bound   {}: witness by {}, verified in {}, margin {}\n", *decision.upper,
                         decision.method, fmt::join(holds_in(decision.verification), ", "),
-                        decision.verification[Arithmetic::exact].margin);
+                        margin_text(decision.verification[Arithmetic::exact]));
   text += fmt::format("seconds       {:.2f} of {:g}\n\n", decision.seconds, report.options.time_limit);
   std::vector<std::vector<std::string>> rows{{"tried", "columns", "seconds", "outcome"}};
   for (const Trial& trial : decision.trials)
@@ -202,23 +205,50 @@ std::string report_text(const Report& report, const Written& written) {
   return wrote.empty() ? text : text + "\n" + wrote;
 }
 
+/// What is left of the time limit at least: dimension 1 is decided all the same.
+constexpr double least_time = 1e-3;
+
+/// The time limit counts from the start, so a file that takes longer to be read is not waited for.
+template <class Elapsed>
+Pattern read_in_time(const Options& options, const Elapsed& elapsed) {
+  const bool limited = options.time_limit > 0;  // otherwise `decide` says what is wrong with it
+  try {
+    return read_pattern(options.pattern, [&](double, double) {
+      return !interrupted() && !(limited && elapsed() > options.time_limit);
+    });
+  } catch (const Error& error) {
+    if (error.code() != Code::cancelled || interrupted()) throw;
+    throw Error(Code::io, fmt::format("{}: cannot be read within the time limit of {:g} seconds; give more",
+                                      options.pattern, options.time_limit));
+  }
+}
+
 int run_decide(const Options& options, const Globals& globals) {
-  const Pattern pattern = read_pattern(options.pattern);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto elapsed = [begin] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  watch_interrupts();
+  const Pattern pattern = read_in_time(options, elapsed);
+  const double reading = elapsed();
   const Out outs[] = {
       {"--out", options.out}, {"--refutation", options.refutation}, {"--problem", options.problem}};
   check_outs(outs, options.pattern);
   const DecideOptions wanted{.dim = options.dim,
                              .hidden = options.hidden,
-                             .time_limit = options.time_limit,
+                             .time_limit = options.time_limit > 0
+                                               ? std::max(options.time_limit - reading, least_time)
+                                               : options.time_limit,
                              .solvers = !options.no_solvers,
+                             .witness = options.out.has_value(),
                              .seed = options.seed,
                              .threads = globals.threads};
-  watch_interrupts();
   std::optional<Decision> decision;
   {
     Shown shown("seconds");
     decision = decide(pattern, wanted, shown.callback());
   }
+  decision->seconds += reading;
   const SolverSaid* said = solver_of(*decision);
   const Written written{options.out && decision->witness, options.refutation && decision->refutation,
                         options.problem && said != nullptr};

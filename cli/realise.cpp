@@ -162,6 +162,7 @@ std::string report_text(const Report& report) {
       conditions_text(report.conditions));
   if (result.witness) {
     const Verification& verification = result.verification;
+    const Checked& exact = verification[Arithmetic::exact];
     std::string compared;
     if (!report.conditions.weak) compared = fmt::format("equation (9): {:.6g}", report.bounds.paper_norm);
     if (report.bounds.norm_lower > 0)
@@ -170,11 +171,11 @@ std::string report_text(const Report& report) {
         "witness       {} columns by {}, {}, verified in {}\n"
         "norm product  {:.6g}{}\n"
         "max |L|       {:.6g}\n"
-        "margin        {:.6g}, row {}\n",
+        "margin        {}{}\n",
         result.dim, name_of(result.method), name_of(result.witness->q.info().dtype),
         fmt::join(holds_in(report.result.verification), ", "), verification.norm_product,
         compared.empty() ? "" : fmt::format("   ({})", compared), verification.max_logit,
-        verification[Arithmetic::exact].margin, verification[Arithmetic::exact].worst_row);
+        margin_text(exact), exact.worst_row < 0 ? "" : fmt::format(", row {}", exact.worst_row));
     if (result.method == Method::jl) text += fmt::format("redraws       {}\n", result.redraws);
   } else {
     text += "witness       none was found\n";

@@ -131,7 +131,7 @@ std::string report_text(const Report& report) {
     const Checked& checked = result[a];
     rows.push_back({name_of(a), checked.holds ? "yes" : "no", std::to_string(checked.failing_rows),
                     checked.worst_row < 0 ? "-" : std::to_string(checked.worst_row),
-                    fmt::format("{:.6g}", checked.margin)});
+                    checked.worst_row < 0 ? "-" : fmt::format("{:.6g}", checked.margin)});
   }
   return text + table_text(rows);
 }

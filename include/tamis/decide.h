@@ -27,6 +27,9 @@ struct DecideOptions {
   std::optional<std::int64_t> hidden;
   double time_limit = 60;  ///< seconds; dimension 1 is not held to it, the rest closely
   bool solvers = true;     ///< ask z3, cvc5 and cadical where they are installed
+  /// Whether `witness` is wanted. It has a key for every column; without it equal columns cost nothing, and
+  /// those without a nonzero neither (but if a hidden size is asked for).
+  bool witness = true;
   std::uint64_t seed = 0;
   int threads = 0;  ///< 0: every core
 };
@@ -45,12 +48,14 @@ struct Decision {
   /// dimension, else open.
   Verdict verdict = Verdict::open;
   std::int64_t lower = 1;                ///< no witness has fewer columns
-  std::optional<std::int64_t> upper;     ///< columns of the witness; none if none was found
+  std::optional<std::int64_t> upper;     ///< columns of the witness that was found, if one was
   std::optional<Refutation> refutation;  ///< of lower − 1 columns, if lower > 1
-  std::optional<Witness> witness;        ///< weak conditions, verified in exact arithmetic
-  Verification verification;             ///< of the witness
-  std::string method;                    ///< that made the witness
-  std::vector<Trial> trials;             ///< in order
+  /// Weak conditions, verified in exact arithmetic. None if it was not wanted, or, said by the last trial,
+  /// if its keys would take more memory than such a file justifies (`realise`).
+  std::optional<Witness> witness;
+  Verification verification;  ///< of the witness
+  std::string method;         ///< that made the witness
+  std::vector<Trial> trials;  ///< in order
   double seconds = 0;
   bool interrupted = false;  ///< the progress callback asked to stop
 };
@@ -60,7 +65,8 @@ struct Decision {
 /// returns false it returns the bounds so far. Progress counts seconds of the time limit.
 ///
 /// Dimension 1 is always decided, in time linear in the nonzeros. Throws `usage` for options outside
-/// their range, `input` for a pattern that they do not fit. Concurrent calls are safe.
+/// their range, `input` for a pattern that they do not fit, also if no witness of its would fit memory and
+/// one is wanted. Concurrent calls are safe.
 TAMIS_API Decision decide(const Pattern& pattern, const DecideOptions& options,
                           const ProgressCallback& progress = {});
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tamis/export.h>
+#include <tamis/progress.h>
 
 namespace tamis {
 
@@ -41,8 +42,9 @@ TAMIS_API PatternFigures figures_of(const Pattern& pattern);
 /// .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files without
 /// a known ending are told apart by how they begin. Memory is bounded by a multiple of the file size.
 /// Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry, an index
-/// outside the matrix. A value of zero is not a nonzero, written out or not.
-TAMIS_API Pattern read_pattern(const std::string& path);
+/// outside the matrix. A value of zero is not a nonzero, written out or not. Progress counts bytes, after
+/// every megabyte.
+TAMIS_API Pattern read_pattern(const std::string& path, const ProgressCallback& progress = {});
 
 /// Writes Matrix Market, coordinate real general. Names are not kept.
 TAMIS_API void write_matrix_market(const std::string& path, const Pattern& pattern);

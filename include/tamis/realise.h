@@ -67,8 +67,10 @@ struct Realisation {
 
 /// Tries what the options ask for. Tensors are f32 where that verifies, else f64. Same seed, same bits, for
 /// any number of threads. Throws `usage` for options outside their range, `input` for a pattern that they
-/// do not fit. Memory is linear in nonzeros + (rows + columns)·dim, but for jl, which needs up to 4·rows²
-/// doubles.
+/// do not fit. In a rectangular pattern equal columns share their key, so memory is linear in nonzeros +
+/// (rows + different columns)·dim until the witness, which has a key for every column, is spread out;
+/// `input` if its keys would take more than 256 MiB while fewer than one column in 16 has a nonzero and
+/// columns have no names. jl needs up to 4·rows² doubles.
 TAMIS_API Realisation realise(const Pattern& pattern, const RealiseOptions& options,
                               const ProgressCallback& progress = {});
 

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "core/fail.h"
 #include "decide/clock.h"
 #include "decide/paper_form.h"
 #include "decide/search.h"
 #include "io/pattern_checks.h"
+#include "realise/column_kinds.h"
 
 namespace tamis {
 namespace {
@@ -20,6 +23,9 @@ void check_options(const Pattern& pattern, const DecideOptions& options) {
   if (longest >= too_long)
     fail(Code::input, "the pattern is {} × {}; at most 2^31 - 1 rows and columns can be decided",
          pattern.rows, pattern.cols);
+  if (options.witness)
+    if (const std::string why = too_many_keys(pattern, 1, DType::f32); !why.empty())
+      fail(Code::input, "{}", why);
   if (options.dim && *options.dim < 1)
     fail(Code::usage, "dimension {} was asked for; it must be at least 1", *options.dim);
   if (!(options.time_limit > 0))
@@ -59,6 +65,30 @@ Verdict verdict_of(const Decision& decision, const DecideOptions& options) {
   return options.hidden && decision.lower > *options.hidden ? Verdict::no : Verdict::open;
 }
 
+/// Queries and keys share nothing here, so equal columns can share their key.
+Decision decide_kinds(const Pattern& pattern, const DecideOptions& options, Clock& clock) {
+  const ColumnKinds kinds = column_kinds(pattern, true);
+  Decision decision;
+  std::vector<std::int64_t> columns;
+  if (kinds.merge()) columns = kinds.first;
+  BoundSearch({kinds.pattern, pattern, std::move(columns)}, options, clock, decision).run();
+  if (!decision.witness || !options.witness) return decision;
+  std::string why = too_many_keys(pattern, *decision.upper, decision.witness->k.info().dtype);
+  if (why.empty()) {
+    decision.witness = spread(std::move(*decision.witness), kinds);
+  } else {
+    decision.witness.reset();
+    decision.trials.push_back({"a key for every column", *decision.upper, std::move(why), 0});
+  }
+  return decision;
+}
+
+Decision decide_shared(const Pattern& pattern, const DecideOptions& options, Clock& clock) {
+  Decision decision;
+  BoundSearch({pattern, pattern, {}}, options, clock, decision).run();
+  return decision;
+}
+
 }  // namespace
 
 const char* name_of(Verdict verdict) {
@@ -76,8 +106,9 @@ const char* name_of(Verdict verdict) {
 Decision decide(const Pattern& pattern, const DecideOptions& options, const ProgressCallback& progress) {
   check_options(pattern, options);
   Clock clock(options.time_limit, progress);
-  Decision decision;
-  BoundSearch(pattern, options, clock, decision).run();
+  Decision decision =
+      options.hidden ? decide_shared(pattern, options, clock) : decide_kinds(pattern, options, clock);
+  if (!options.witness) decision.witness.reset();
   if (decision.witness && pattern.rows == pattern.cols && !decision.witness->has_inputs()) {
     add_paper_form(*decision.witness, options.hidden.value_or(2 * *decision.upper));
     check_paper_form(pattern, decision, options.threads);

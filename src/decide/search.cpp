@@ -8,6 +8,7 @@
 #include "decide/column_order.h"
 #include "decide/full_set.h"
 #include "decide/line.h"
+#include "decide/number_columns.h"
 #include "decide/paper_form.h"
 #include "decide/spectral.h"
 
@@ -21,9 +22,12 @@ constexpr double curve_share = 0.1;
 
 }  // namespace
 
-BoundSearch::BoundSearch(const Pattern& pattern, const DecideOptions& options, Clock& clock,
-                         Decision& decision)
-    : pattern_(pattern), options_(options), clock_(clock), decision_(decision) {}
+BoundSearch::BoundSearch(Question question, const DecideOptions& options, Clock& clock, Decision& decision)
+    : question_(std::move(question)),
+      pattern_(question_.pattern),
+      options_(options),
+      clock_(clock),
+      decision_(decision) {}
 
 bool BoundSearch::free_at(std::int64_t dim) const {
   return !options_.hidden || *options_.hidden >= std::min(2 * dim, pattern_.rows);
@@ -60,9 +64,15 @@ void BoundSearch::record(const Started& started, std::string outcome) {
   decision_.trials.push_back({started.what, started.dim, std::move(outcome), seconds});
 }
 
+Refutation BoundSearch::of_given(Refutation refutation) const {
+  if (!question_.columns.empty()) number_columns(refutation.grounds, question_.columns);
+  return refutation;
+}
+
 bool BoundSearch::refute(const Started& started, Refutation refutation, const std::string& outcome) {
+  refutation = of_given(std::move(refutation));
   if (refutation.proved()) {
-    const RefutationCheck check = check_refutation(pattern_, refutation);
+    const RefutationCheck check = check_refutation(question_.given, refutation);
     if (!check.holds) {
       record(started, "a refutation was not confirmed: " + check.why);
       return false;
@@ -127,8 +137,7 @@ void BoundSearch::line() {
   }
   Sealed sealed{std::move(std::get<Witness>(answer)), {}};
   // Here rather than at the end: for many rows verifying is most of the time.
-  if (pattern_.rows == pattern_.cols && sealed.witness.has_queries())
-    add_paper_form(sealed.witness, options_.hidden.value_or(2));
+  if (options_.hidden && sealed.witness.has_queries()) add_paper_form(sealed.witness, *options_.hidden);
   sealed.verification = verify(pattern_, sealed.witness, weak_conditions, options_.threads);
   if (!sealed.verification.holds())
     fail(Code::internal, "the witness of dimension 1 does not hold; this is a defect");
@@ -208,8 +217,8 @@ void BoundSearch::spectral() {
       record(started, fmt::format("sign-rank at least {:.3f}", bound->sign_rank));
       return;
     }
-    Refutation refutation{dim, {}, bound->weights};
-    if (check_refutation(pattern_, refutation).holds) {
+    Refutation refutation = of_given({dim, {}, bound->weights});
+    if (check_refutation(question_.given, refutation).holds) {
       record(started, fmt::format("none exists: sign-rank at least {:.3f}", bound->sign_rank));
       raise(std::move(refutation));
       return;

@@ -17,10 +17,18 @@ namespace tamis {
 
 inline constexpr Conditions weak_conditions{.weak = true};
 
+/// What is decided: `pattern`, whose columns are those numbered `columns` of `given`, or all of them if
+/// there is no list. Witnesses are of `pattern`, refutations of `given`.
+struct Question {
+  const Pattern& pattern;
+  const Pattern& given;
+  std::vector<std::int64_t> columns;
+};
+
 class BoundSearch {
  public:
   /// Keeps what it is given by reference.
-  BoundSearch(const Pattern& pattern, const DecideOptions& options, Clock& clock, Decision& decision);
+  BoundSearch(Question question, const DecideOptions& options, Clock& clock, Decision& decision);
 
   /// Everything in turn, until the question is answered or the clock is over.
   void run();
@@ -43,6 +51,8 @@ class BoundSearch {
 
   void record(const Started& started, std::string outcome);
   [[nodiscard]] Started start(std::string what, std::int64_t dim) const;
+  /// Of the columns of the pattern that was given.
+  [[nodiscard]] Refutation of_given(Refutation refutation) const;
   /// Takes a refutation if it is higher and, unless it is a solver's word, checked.
   bool refute(const Started& started, Refutation refutation, const std::string& outcome);
   void raise(Refutation refutation);
@@ -78,6 +88,7 @@ class BoundSearch {
   /// Beyond that many dimensions these take too long.
   static constexpr std::int64_t most_closed_dim = 256;
 
+  const Question question_;
   const Pattern& pattern_;
   const DecideOptions& options_;
   Clock& clock_;

@@ -21,6 +21,10 @@ constexpr double order_share = 0.5;  // of what is left by then
 
 constexpr std::int64_t most_descent_dim = 256;
 
+/// As measured with two threads: of the passes over all pairs that a descent makes now and then, during
+/// which it does not look at the clock.
+constexpr double descent_flops = 2e10;
+
 /// Where a descent takes milliseconds, further beginnings are worth trying.
 constexpr std::int64_t small_pattern = 4096;
 constexpr std::uint64_t most_beginnings = 8;
@@ -79,6 +83,15 @@ bool BoundSearch::descent(std::int64_t dim, std::uint64_t seed, Clock::Part& par
 void BoundSearch::descents() {
   Clock::Part part = share(descent_share);
   std::int64_t most = std::min({most_dim(), std::max(pattern_.rows, pattern_.cols), most_descent_dim});
+  // A pass may take a third of the time.
+  const double pairs = static_cast<double>(pattern_.rows) * static_cast<double>(pattern_.cols);
+  const auto in_time = static_cast<std::int64_t>(
+      std::min(descent_flops * part.left() / (3 * 2 * pairs), static_cast<double>(most_descent_dim)));
+  if (in_time < (options_.dim ? most : decision_.lower)) {
+    record(start("descent", 0), "a pass over all pairs would take too long");
+    return;
+  }
+  most = std::min(most, in_time);
   while (most > 0 && !free_at(most)) --most;
   const bool small = is_small();
   const auto attempt = [&](std::int64_t dim) {

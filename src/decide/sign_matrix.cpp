@@ -9,7 +9,7 @@
 namespace tamis {
 namespace {
 
-constexpr std::int64_t most_bits = std::int64_t{1} << 33;
+constexpr std::int64_t most_bits = std::int64_t{1} << 30;
 constexpr std::int64_t word_bits = 64;
 
 std::int64_t words_for(std::int64_t bits) { return (bits + word_bits - 1) / word_bits; }

@@ -27,7 +27,7 @@ struct SignMatrix {
   }
 };
 
-/// Nothing if it would take more than 2^33 bits. Linear in the nonzeros and the bits. Kinds are told apart
+/// Nothing if it would take more than 2^30 bits. Linear in the nonzeros and the bits. Kinds are told apart
 /// by hashes of 128 bits: a collision would lose a row or a column, and nothing is claimed from what is
 /// lost, for refutations name rows and columns of the pattern and witnesses are verified on all of it.
 std::optional<SignMatrix> sign_matrix(const Pattern& pattern);

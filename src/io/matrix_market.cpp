@@ -14,8 +14,11 @@ namespace {
 
 class Reader {
  public:
-  Reader(const std::string& file, std::string_view text)
-      : file_(file), lines_(without_byte_order_mark(text)) {}
+  Reader(const ByteSource& source, std::string_view text, const ProgressCallback& progress)
+      : file_(source.name()),
+        lines_(without_byte_order_mark(text)),
+        size_(source.size()),
+        read_(source, progress) {}
 
   Pattern read() {
     read_banner();
@@ -38,6 +41,7 @@ class Reader {
   /// The next line that is neither blank nor a comment; false at the end.
   bool next_line() {
     while (lines_.next(line_)) {
+      read_.at(size_ - lines_.bytes_left());
       std::string_view probe = line_;
       const std::string_view first = next_field(probe);
       if (!first.empty() && first[0] != '%') return true;
@@ -75,9 +79,12 @@ class Reader {
     const auto rows = parse_int(next_field(line_));
     const auto cols = parse_int(next_field(line_));
     const auto count = coordinate_ ? parse_int(next_field(line_)) : std::optional<std::int64_t>(0);
-    if (!rows || !cols || !count || *rows < 1 || *cols < 1 || *count < 0 || !next_field(line_).empty())
-      fail_line(coordinate_ ? "must hold the numbers of rows, columns and entries"
-                            : "must hold the numbers of rows and columns");
+    if (!rows || !cols || !count || *rows < 0 || *cols < 0 || *count < 0 || !next_field(line_).empty())
+      fail_line(fmt::format("must hold the numbers of {}, from 0 to 2^63 − 1",
+                            coordinate_ ? "rows, columns and entries" : "rows and columns"));
+    if (*rows < 1 || *cols < 1)
+      fail_line(
+          fmt::format("gives {} × {}; a pattern needs at least one row and one column", *rows, *cols));
     rows_ = *rows;
     cols_ = *cols;
     count_ = *count;
@@ -163,6 +170,8 @@ class Reader {
 
   const std::string& file_;
   Lines lines_;
+  std::int64_t size_;  ///< of the file, in bytes
+  ReadProgress read_;
   std::string_view line_;
   bool coordinate_ = true;
   bool has_values_ = true;
@@ -175,9 +184,9 @@ class Reader {
 
 }  // namespace
 
-Pattern parse_matrix_market(const ByteSource& source) {
+Pattern parse_matrix_market(const ByteSource& source, const ProgressCallback& progress) {
   const std::string text = read_all(source);
-  return Reader(source.name(), text).read();
+  return Reader(source, text, progress).read();
 }
 
 void write_matrix_market(const std::string& path, const Pattern& pattern) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <tamis/pattern.h>
+#include <tamis/progress.h>
 #include <tamis/tensor.h>
 #include "io/file.h"
 
@@ -12,8 +13,8 @@ namespace tamis {
 
 SafetensorsFile open_safetensors(std::unique_ptr<ByteSource> source);
 Tensor parse_npy(const ByteSource& source);
-Pattern parse_npy_pattern(const ByteSource& source);
-Pattern parse_matrix_market(const ByteSource& source);
-Pattern parse_qrels(const ByteSource& source);
+Pattern parse_npy_pattern(const ByteSource& source, const ProgressCallback& progress = {});
+Pattern parse_matrix_market(const ByteSource& source, const ProgressCallback& progress = {});
+Pattern parse_qrels(const ByteSource& source, const ProgressCallback& progress = {});
 
 }  // namespace tamis

@@ -50,6 +50,15 @@ std::span<const double> Pattern::values_of(std::int64_t row) const {
   return std::span(value).subspan(begin, end - begin);
 }
 
+void ReadProgress::at(std::int64_t bytes) {
+  constexpr std::int64_t between = 1 << 20;
+  if (!progress_ || bytes - told_ < between) return;
+  told_ = bytes;
+  if (!progress_(static_cast<double>(bytes), static_cast<double>(source_.size())))
+    fail(Code::cancelled, "{}: reading was stopped after {} of {} bytes", source_.name(), bytes,
+         source_.size());
+}
+
 void fail_empty_row(const std::string& file, const Pattern& pattern, std::int64_t row, int first_index) {
   fail(Code::input, "{}: {} has no {}; every row of a pattern needs at least one", file,
        row_text(pattern, row, first_index), pattern.row_names.empty() ? "nonzero" : "relevant document");
@@ -96,7 +105,7 @@ void fill_rows(const std::string& file, std::vector<PatternEntry> entries, int f
   }
 }
 
-Pattern parse_npy_pattern(const ByteSource& source) {
+Pattern parse_npy_pattern(const ByteSource& source, const ProgressCallback& progress) {
   const Tensor tensor = parse_npy(source);
   const std::string& file = source.name();
   const auto& shape = tensor.info().shape;
@@ -112,14 +121,20 @@ Pattern parse_npy_pattern(const ByteSource& source) {
   const DType dtype = tensor.info().dtype;
   std::vector<double> row(static_cast<std::size_t>(pattern.cols));
   pattern.row_start.assign(1, 0);
+  ReadProgress read(source, progress);
   for (std::int64_t i = 0; i < pattern.rows; ++i) {
-    convert_to_f64(dtype, tensor.bytes().data() + i * pattern.cols * size_of(dtype), row);
+    read.at(i * pattern.cols * size_of(dtype));
+    const std::byte* const numbers = tensor.bytes().data() + i * pattern.cols * size_of(dtype);
+    convert_to_f64(dtype, numbers, row);
     for (std::size_t j = 0; j < row.size(); ++j) {
       if (row[j] == 0) continue;
       if (!(row[j] > 0 && row[j] <= std::numeric_limits<double>::max()))
         fail(Code::input,
              "{}: the entry at [{}, {}] is {}; a pattern's entries must be finite and not negative", file,
-             i, j, row[j]);
+             i, j,
+             is_float(dtype)
+                 ? fmt::format("{}", row[j])
+                 : integer_text(dtype, numbers + static_cast<std::int64_t>(j) * size_of(dtype)));
       pattern.column.push_back(static_cast<std::int64_t>(j));
       pattern.value.push_back(row[j]);
     }
@@ -129,18 +144,18 @@ Pattern parse_npy_pattern(const ByteSource& source) {
   return pattern;
 }
 
-Pattern read_pattern(const std::string& path) {
+Pattern read_pattern(const std::string& path, const ProgressCallback& progress) {
   const auto source = open_file(path);
   const std::string ending = std::filesystem::path(path).extension().string();
   const std::string begin = first_bytes(*source);
   if (begin.starts_with("\x1f\x8b"))
     fail(Code::input, "{}: is compressed with gzip; give the uncompressed file", path);
-  if (ending == ".mtx") return parse_matrix_market(*source);
-  if (ending == ".npy") return parse_npy_pattern(*source);
-  if (ending == ".qrels" || ending == ".txt" || ending == ".tsv") return parse_qrels(*source);
-  if (begin.starts_with("\x93NUMPY")) return parse_npy_pattern(*source);
-  if (without_byte_order_mark(begin).starts_with("%%")) return parse_matrix_market(*source);
-  return parse_qrels(*source);
+  if (ending == ".mtx") return parse_matrix_market(*source, progress);
+  if (ending == ".npy") return parse_npy_pattern(*source, progress);
+  if (ending == ".qrels" || ending == ".txt" || ending == ".tsv") return parse_qrels(*source, progress);
+  if (begin.starts_with("\x93NUMPY")) return parse_npy_pattern(*source, progress);
+  if (without_byte_order_mark(begin).starts_with("%%")) return parse_matrix_market(*source, progress);
+  return parse_qrels(*source, progress);
 }
 
 }  // namespace tamis

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <tamis/pattern.h>
+#include <tamis/progress.h>
+#include "io/file.h"
 
 namespace tamis {
 
@@ -14,6 +16,21 @@ struct PatternEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
   double value = 0;
+};
+
+/// Tells how much of a file has been read, after every megabyte.
+class ReadProgress {
+ public:
+  /// Keeps both by reference.
+  ReadProgress(const ByteSource& source, const ProgressCallback& progress)
+      : source_(source), progress_(progress) {}
+  /// Throws `cancelled` if the callback says so.
+  void at(std::int64_t bytes);
+
+ private:
+  const ByteSource& source_;
+  const ProgressCallback& progress_;
+  std::int64_t told_ = 0;
 };
 
 /// Sorts the entries into rows and drops those of value zero. `first_index` is what the file calls the

@@ -27,7 +27,7 @@ class Numbering {
 
 }  // namespace
 
-Pattern parse_qrels(const ByteSource& source) {
+Pattern parse_qrels(const ByteSource& source, const ProgressCallback& progress) {
   const std::string& file = source.name();
   const std::string text = read_all(source);
   if (const auto at = first_not_utf8(text))
@@ -39,7 +39,9 @@ Pattern parse_qrels(const ByteSource& source) {
   Numbering documents;
   std::vector<PatternEntry> entries;
   Lines lines(without_byte_order_mark(text));
+  ReadProgress read(source, progress);
   for (std::string_view line; lines.next(line);) {
+    read.at(source.size() - lines.bytes_left());
     const std::string_view topic = next_field(line);
     if (topic.empty()) continue;
     next_field(line);  // the iteration, which nobody uses

@@ -84,7 +84,7 @@ std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
   redraws_ += drawn ? drawn->redraws : options_.redraws > 0 ? options_.redraws : pattern_.rows;
   std::optional<Found> found;
   if (drawn) {
-    if (auto sealed = seal(pattern_, options_.conditions, drawn->candidate, threads_)) {
+    if (auto sealed = seal(pattern_, options_.conditions, drawn->candidate, threads_, part(0.9, 1))) {
       found = Found{std::move(*sealed), Method::jl, dim};
       if (drawn->hidden > 0) {
         Witness& witness = found->sealed.witness;
@@ -104,8 +104,8 @@ std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
 /// leaves its last column zero. Throws as `moment`.
 Candidate Attempts::moment_candidate(std::int64_t dim) {
   if (!on_circle_)
-    on_circle_ =
-        tamis::moment(pattern_, options_.conditions, MomentKind::circle, Arithmetic::f32, threads_);
+    on_circle_ = tamis::moment(pattern_, options_.conditions, MomentKind::circle, Arithmetic::f32, threads_,
+                               part(0, 0.5));
   if (dim == on_circle_->dim) return *on_circle_;
   const std::int64_t frequencies = dim / 2;
   const Curve curve(MomentKind::circle, pattern_.cols, frequencies);
@@ -128,7 +128,7 @@ std::optional<Found> Attempts::moment(std::int64_t dim, double most) {
   if (dim >= 2 * k()) try {
       why = "f64 cannot hold its margins";
       const Candidate candidate = moment_candidate(dim);
-      if (auto sealed = seal_shortest(pattern_, options_.conditions, candidate, threads_, part(0, 0.9)))
+      if (auto sealed = seal_shortest(pattern_, options_.conditions, candidate, threads_, part(0.5, 1)))
         found = Found{std::move(*sealed), Method::moment, dim};
     } catch (const Error& error) {
       if (error.code() != Code::usage) throw;

@@ -1,11 +1,13 @@
 // The frontier: the smallest norm product found at each of a few dimensions.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include <tamis/dmin.h>
 #include <tamis/realise.h>
 
 #include "core/fail.h"
+#include "realise/column_kinds.h"
 
 namespace tamis {
 namespace {
@@ -41,6 +43,8 @@ Frontier frontier(const Pattern& pattern, const FrontierOptions& options,
   if (std::adjacent_find(dims.begin(), dims.end(), std::greater_equal<>()) != dims.end() ||
       dims.front() < 1)
     fail(Code::usage, "dimensions of a frontier must ascend and be at least 1");
+  std::optional<ColumnKinds> kinds;
+  if (pattern.rows != pattern.cols) kinds = column_kinds(pattern, options.conditions.weak);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     RealiseOptions wanted;
     wanted.conditions = options.conditions;
@@ -51,7 +55,7 @@ Frontier frontier(const Pattern& pattern, const FrontierOptions& options,
     const ProgressCallback part = [&](double done, double total) {
       return !progress || progress(static_cast<double>(i) + done / total, static_cast<double>(dims.size()));
     };
-    const Realisation found = realise(pattern, wanted, part);
+    const Realisation found = realise_kinds(pattern, kinds ? kinds->pattern : pattern, wanted, part);
     Attempt point;
     point.method = found.method;
     point.dim = dims[i];

@@ -120,10 +120,13 @@ struct Maker {
   }
 };
 
+/// Between two reports: some tenths of a second.
+constexpr std::int64_t products_per_report = std::int64_t{1} << 24;
+
 }  // namespace
 
 Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKind kind, Arithmetic hold_in,
-                 int threads) {
+                 int threads, const ProgressCallback& progress) {
   check_conditions(conditions);
   const PatternFigures figures = figures_of(pattern);
   if (conditions.causal) check_causal(pattern);
@@ -142,10 +145,18 @@ Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKin
   const RowTrial trial(pattern, conditions, candidate.k, curve.dim());
   const Maker maker{pattern, conditions, curve, position, trial, hold_in, needed};
   std::vector<RowTrial::Scratch> scratch(static_cast<std::size_t>(threads));
-  parallel_for(pattern.rows, threads, [&](std::int64_t i, int worker) {
-    maker.make(i, std::span(candidate.q).subspan(static_cast<std::size_t>(i) * dim, dim),
-               scratch[static_cast<std::size_t>(worker)]);
-  });
+  const std::int64_t rows_per_report =
+      std::max<std::int64_t>(threads, products_per_report / (pattern.cols * curve.dim()));
+  for (std::int64_t first = 0; first < pattern.rows; first += rows_per_report) {
+    const std::int64_t rows = std::min(rows_per_report, pattern.rows - first);
+    parallel_for(rows, threads, [&](std::int64_t row, int worker) {
+      const std::int64_t i = first + row;
+      maker.make(i, std::span(candidate.q).subspan(static_cast<std::size_t>(i) * dim, dim),
+                 scratch[static_cast<std::size_t>(worker)]);
+    });
+    if (progress && !progress(static_cast<double>(first + rows), static_cast<double>(pattern.rows)))
+      fail(Code::cancelled, "the closed form was stopped after {} of {} rows", first + rows, pattern.rows);
+  }
   return candidate;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include <tamis/pattern.h>
+#include <tamis/progress.h>
 #include <tamis/verify.h>
 #include <tamis/witness.h>
 #include "realise/candidate.h"
@@ -23,9 +24,10 @@ namespace tamis {
 /// rounded to f32); where none does, the same for f64; where that fails too, the least β. Not verified
 /// here: the caller's verification says in which arithmetic all rows hold. rows·columns·k² operations, and
 /// a few times rows·columns·2k; 8·(rows + columns)·2k bytes for the result and 28·columns·2k beside it.
-/// Throws `usage` if a query would be beyond f64. Deterministic, for any number of threads.
+/// Throws `usage` if a query would be beyond f64. Deterministic, for any number of threads. Progress counts
+/// rows.
 Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKind kind, Arithmetic hold_in,
-                 int threads);
+                 int threads, const ProgressCallback& progress = {});
 
 /// A clause that says in which arithmetic a witness does not hold, and by how much it misses; empty if it
 /// holds in all: "f32 cannot hold the margin (3 rows fail, row 17 by 0.21)".

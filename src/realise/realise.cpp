@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "io/pattern_checks.h"
 #include "realise/attempts.h"
+#include "realise/column_kinds.h"
 #include "realise/jl_target.h"
 
 namespace tamis {
@@ -92,7 +93,9 @@ std::int64_t jl_dimension(const Pattern& pattern, const Conditions& conditions) 
   return std::min(pattern.rows, bound.d / 2);
 }
 
-std::optional<Found> attempt(const Pattern& pattern, const RealiseOptions& options, Attempts& attempts) {
+/// `usual` is the largest norm product to accept where only a dimension is looked for.
+std::optional<Found> attempt(const Pattern& pattern, const RealiseOptions& options, double usual,
+                             Attempts& attempts) {
   const double most = options.max_norm.value_or(infinity);
   switch (options.method) {
     case Method::jl:
@@ -101,8 +104,7 @@ std::optional<Found> attempt(const Pattern& pattern, const RealiseOptions& optio
       if (options.dim && *options.dim < 2 * attempts.k())
         fail(Code::usage,
              "dimension {} was asked for; method moment needs at least {}, twice the nonzeros of the "
-             "fullest "
-             "row",
+             "fullest row (equal columns of a rectangular pattern count once)",
              *options.dim, 2 * attempts.k());
       return attempts.moment(options.dim.value_or(2 * attempts.k()), most);
     case Method::descent:
@@ -112,9 +114,6 @@ std::optional<Found> attempt(const Pattern& pattern, const RealiseOptions& optio
       if (options.dim) return attempts.any(*options.dim, most);
       break;
   }
-  // A hair above: B is rounded where it is its own witness.
-  const double usual =
-      options.conditions.weak ? infinity : paper_norm(pattern, options.conditions) * (1 + 1e-6);
   const bool with_jl = options.method == Method::automatic && pattern.rows == pattern.cols &&
                        pattern.rows <= most_jl_rows && !options.conditions.weak;
   return least_dimension(attempts, std::max(pattern.rows, pattern.cols), options.max_norm.value_or(usual),
@@ -143,14 +142,17 @@ Method method_named(const std::string& name) {
   fail(Code::usage, "there is no method '{}'; there are auto, jl, moment and descent", name);
 }
 
-Realisation realise(const Pattern& pattern, const RealiseOptions& options,
-                    const ProgressCallback& progress) {
+Realisation realise_kinds(const Pattern& pattern, const Pattern& kinds, const RealiseOptions& options,
+                          const ProgressCallback& progress) {
   check_options(pattern, options);
+  // A hair above: B is rounded where it is its own witness.
+  const double usual =
+      options.conditions.weak ? infinity : paper_norm(pattern, options.conditions) * (1 + 1e-6);
   const bool search =
       !options.dim && (options.method == Method::automatic || options.method == Method::descent);
-  Attempts attempts(pattern, options, progress,
-                    search ? expected_attempts(std::max(pattern.rows, pattern.cols)) : 1);
-  std::optional<Found> found = attempt(pattern, options, attempts);
+  Attempts attempts(kinds, options, progress,
+                    search ? expected_attempts(std::max(kinds.rows, kinds.cols)) : 1);
+  std::optional<Found> found = attempt(kinds, options, usual, attempts);
   Realisation result;
   for (const Attempt& made : attempts.made()) result.seconds += made.seconds;
   result.attempts = std::move(attempts.made());
@@ -163,6 +165,25 @@ Realisation realise(const Pattern& pattern, const RealiseOptions& options,
   result.verification = found->sealed.verification;
   result.method = found->method;
   result.dim = found->dim;
+  return result;
+}
+
+Realisation realise(const Pattern& pattern, const RealiseOptions& options,
+                    const ProgressCallback& progress) {
+  if (pattern.rows == pattern.cols || options.method == Method::jl)
+    return realise_kinds(pattern, pattern, options, progress);
+  check_options(pattern, options);
+  const auto refuse_too_many_keys = [&](std::int64_t dim, DType dtype) {
+    const std::string why = too_many_keys(pattern, dim, dtype);
+    if (!why.empty()) fail(Code::input, "{}", why);
+  };
+  refuse_too_many_keys(options.dim.value_or(1), DType::f32);
+  const ColumnKinds kinds = column_kinds(pattern, options.conditions.weak);
+  Realisation result = realise_kinds(pattern, kinds.pattern, options, progress);
+  if (!result.witness) return result;
+  refuse_too_many_keys(result.dim, result.witness->k.info().dtype);
+  result.witness = spread(std::move(*result.witness), kinds);
+  spread(result.verification, pattern, kinds, options.conditions);
   return result;
 }
 

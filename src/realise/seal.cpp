@@ -18,13 +18,14 @@ bool fits(const std::vector<double>& values, DType dtype) {
 }
 
 std::optional<Sealed> seal_as(const Pattern& pattern, const Conditions& conditions,
-                              const Candidate& candidate, DType dtype, int threads) {
+                              const Candidate& candidate, DType dtype, int threads,
+                              const ProgressCallback& progress) {
   if (!fits(candidate.q, dtype) || !fits(candidate.k, dtype)) return std::nullopt;
   Sealed sealed;
   sealed.witness.q = tensor_of("q", candidate.rows, candidate.dim, candidate.q, dtype);
   sealed.witness.k = tensor_of("k", candidate.cols, candidate.dim, candidate.k, dtype);
   sealed.witness.made_for = conditions;
-  sealed.verification = verify(pattern, sealed.witness, conditions, threads);
+  sealed.verification = verify(pattern, sealed.witness, conditions, threads, progress);
   if (!sealed.verification.holds()) return std::nullopt;
   return sealed;
 }
@@ -52,9 +53,10 @@ Tensor tensor_of(const char* name, std::int64_t rows, std::int64_t cols, const s
 }
 
 std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions, const Candidate& candidate,
-                           int threads) {
-  auto sealed = seal_as(pattern, conditions, candidate, DType::f32, threads);
-  return sealed ? std::move(sealed) : seal_as(pattern, conditions, candidate, DType::f64, threads);
+                           int threads, const ProgressCallback& progress) {
+  auto sealed = seal_as(pattern, conditions, candidate, DType::f32, threads, progress);
+  return sealed ? std::move(sealed)
+                : seal_as(pattern, conditions, candidate, DType::f64, threads, progress);
 }
 
 std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& conditions,
@@ -69,9 +71,9 @@ std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& co
     LeastQueries least = least_queries(pattern, conditions, shortest, unit, threads, progress);
     if (least.impossible >= 0) continue;
     shortest.q = std::move(least.q);
-    if (auto sealed = seal_as(pattern, conditions, shortest, dtype, threads)) return sealed;
+    if (auto sealed = seal_as(pattern, conditions, shortest, dtype, threads, progress)) return sealed;
   }
-  return candidate.q.empty() ? std::nullopt : seal(pattern, conditions, candidate, threads);
+  return candidate.q.empty() ? std::nullopt : seal(pattern, conditions, candidate, threads, progress);
 }
 
 }  // namespace tamis

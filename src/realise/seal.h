@@ -18,7 +18,7 @@ struct Sealed {
 
 /// The candidate as it is, in f32 if that verifies, else in f64, else nothing.
 std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions, const Candidate& candidate,
-                           int threads);
+                           int threads, const ProgressCallback& progress = {});
 
 /// The same with its queries, which may be missing, replaced by the shortest ones for its keys
 /// (`least_queries`).

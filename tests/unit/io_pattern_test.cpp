@@ -3,6 +3,7 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 
@@ -118,7 +119,15 @@ TEST(MatrixMarket, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
             "truncated or "
             "its sizes are wrong");
   EXPECT_EQ(market_refusal(banner + "9223372036854775808 1 1\n1 1 1\n"),
-            "input: line 2 must hold the numbers of rows, columns and entries");
+            "input: line 2 must hold the numbers of rows, columns and entries, from 0 to 2^63 − 1");
+  EXPECT_EQ(market_refusal(banner + "0 0 0\n"),
+            "input: line 2 gives 0 × 0; a pattern needs at least one row and one column");
+  EXPECT_EQ(market_refusal(banner + "3 0 0\n"),
+            "input: line 2 gives 3 × 0; a pattern needs at least one row and one column");
+  EXPECT_EQ(market_refusal(array_banner + "0 3\n"),
+            "input: line 2 gives 0 × 3; a pattern needs at least one row and one column");
+  EXPECT_EQ(market_refusal(array_banner + "-1 3\n"),
+            "input: line 2 must hold the numbers of rows and columns, from 0 to 2^63 − 1");
   EXPECT_EQ(market_refusal(banner + "1 3 3\n1 1 100\n1 2 100\n"),
             "input: announces 3 entries, but holds fewer; it is truncated or its sizes are wrong");
   EXPECT_EQ(market_refusal(banner + "1 2 1\n1 1 1\n1 2 1\n"),
@@ -224,10 +233,50 @@ TEST(Pattern, NpyArraysThatAreNoPatternAreRefused) {
             path + ": the entry at [0, 1] is nan; a pattern's entries must be finite and not negative");
   EXPECT_EQ(refusal({2, 1}, {1, 0}),
             path + ": row 1 has no nonzero; every row of a pattern needs at least one");
+  const std::vector<std::int64_t> whole{1, -(std::int64_t{1} << 53) - 1};
+  write_npy(path, {{"", DType::i64, {1, 2}}, whole.data()});
+  EXPECT_EQ(sentence([&] { read_pattern(path); }),
+            path +
+                ": the entry at [0, 1] is -9007199254740993; a pattern's entries must be finite and not "
+                "negative");
   EXPECT_EQ(refusal({3}, {1, 1, 1}),
             path + ": the array has 1 dimensions [3]; a pattern is a matrix and has 2");
   EXPECT_EQ(refusal({0, 3}, {}),
             path + ": the matrix is 0 × 3; a pattern needs at least one row and one column");
+}
+
+TEST(Pattern, ReadingStopsWhenItsProgressIsTold) {
+  const Folder folder;
+  const std::int64_t lines = 300'000;
+  std::string market = banner + fmt::format("{0} 1 {0}\n", lines);
+  std::string qrels;
+  for (std::int64_t i = 1; i <= lines; ++i) {
+    market += fmt::format("{} 1 1\n", i);
+    qrels += fmt::format("{} 0 d 1\n", i);
+  }
+  write_text(folder / "p.mtx", market);
+  write_text(folder / "p.qrels", qrels);
+  const std::vector<std::uint8_t> ones(std::size_t{1} << 22, 1);
+  write_npy(folder / "p.npy", {{"", DType::u8, {1 << 12, 1 << 10}}, ones.data()});
+  for (const char* name : {"p.mtx", "p.qrels", "p.npy"}) {
+    SCOPED_TRACE(name);
+    const std::string path = folder / name;
+    const auto size = static_cast<double>(std::filesystem::file_size(path));
+    double last = 0;
+    (void)read_pattern(path, [&](double done, double total) {
+      EXPECT_TRUE(last < done && done < total && total == size);
+      last = done;
+      return true;
+    });
+    EXPECT_GT(last, size - 3e6);
+    try {
+      (void)read_pattern(path, [](double, double) { return false; });
+      FAIL() << "it was read to its end";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::cancelled);
+      EXPECT_NE(std::string(error.what()).find(path + ": reading was stopped after"), std::string::npos);
+    }
+  }
 }
 
 TEST(Pattern, FilesWithoutAKnownEndingAreToldApartByHowTheyBegin) {
