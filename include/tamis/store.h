@@ -39,6 +39,9 @@ struct StoredSweep {
 
 enum class StoreUse { read, write };
 
+/// The names that an open store may take for files beside its own: SQLite's working files and the lock.
+TAMIS_API std::vector<std::string> files_beside_store(const std::string& path);
+
 /// An open store, used by one thread at a time. Opening reads all of it once to check it.
 class TAMIS_API SweepStore {
  public:

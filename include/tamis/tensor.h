@@ -95,6 +95,10 @@ TAMIS_API void write_safetensors(const std::string& path, std::span<const Tensor
 /// and removing it: worth asking before hours of work.
 TAMIS_API void check_writable(const std::string& path);
 
+/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file or not.
+/// Throws `usage` for links that lead in a circle.
+TAMIS_API std::string behind_links(const std::string& path);
+
 /// NumPy's .npy, versions 1 to 3, C order, little endian. bfloat16, which NumPy lacks, is stored as
 /// ml_dtypes does ('<V2'), and '<V2' is read as bfloat16. info().name is empty.
 TAMIS_API Tensor read_npy(const std::string& path);

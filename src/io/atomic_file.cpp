@@ -15,6 +15,13 @@
 namespace tamis {
 namespace {
 
+constexpr std::string_view temporary_begin = ".tamis-";
+constexpr std::string_view temporary_end = ".tmp";
+
+bool is_temporary(std::string_view name) {
+  return name.starts_with(temporary_begin) && name.ends_with(temporary_end);
+}
+
 /// What a file to be made at `path` is to be made in.
 std::filesystem::path folder_of(const std::string& path) {
   auto folder = std::filesystem::path(path).parent_path();
@@ -54,8 +61,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || path_.find('\0') != std::string::npos)
     fail(Code::usage, "the name of a file to write is empty or holds a zero byte; give the name of a file");
   target_ = behind_links(path_);
-  struct stat old {};
-  const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  struct stat old {};  // of what path_ leads to: a pipe may have no name that could be read from a link
+  const bool replaces = ::stat(path_.c_str(), &old) == 0;
   // A name that is too long, say, must not be found out when all is written.
   if (!replaces && errno != ENOENT) fail_system("no file can be made there");
   if (replaces && S_ISDIR(old.st_mode))
@@ -63,6 +70,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (replaces && !S_ISREG(old.st_mode))
     fail(Code::usage, "{}: is a pipe, a device or a socket; give the name of a regular file to write",
          path_);
+  if (is_temporary(std::filesystem::path(target_).filename().string()))
+    fail(Code::usage, "{}: has a name like those of tamis's own temporary files; give another name", path_);
   const auto folder = folder_of(target_);
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
@@ -71,7 +80,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   static std::atomic<unsigned> counter{0};
   do {  // another process may own a name; a name of our own is never far
     // Not made from the target's name, which may be as long as names can be.
-    temporary_ = (folder / fmt::format(".tamis-{}-{}.tmp", ::getpid(), counter++)).string();
+    temporary_ =
+        (folder / fmt::format("{}{}-{}{}", temporary_begin, ::getpid(), counter++, temporary_end)).string();
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) {

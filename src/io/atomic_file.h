@@ -9,16 +9,12 @@
 
 namespace tamis {
 
-/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file or not.
-/// Throws `usage` for links that lead in a circle.
-std::string behind_links(const std::string& path);
-
 /// Destroyed without `commit`, it leaves nothing behind and the old file, if any, as it was.
 class AtomicFile {
  public:
   /// Throws `io` if no file can be made there. A symbolic link is followed, even where it leads to no
   /// file yet; an existing file passes its permissions on; anything else of that name (a folder, a
-  /// device) is refused.
+  /// device) is refused, and so is a name like those of temporary files, which another process may take.
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

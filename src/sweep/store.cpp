@@ -7,11 +7,11 @@
 #include <map>
 #include <new>
 
+#include <tamis/tensor.h>
 #include <tamis/text.h>
 
 #include "core/fail.h"
 #include "core/hash.h"
-#include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/text.h"
 #include "sweep/database.h"
@@ -280,6 +280,14 @@ std::unique_ptr<Database> open_to_read(const std::string& path, const std::strin
 }
 
 }  // namespace
+
+std::vector<std::string> files_beside_store(const std::string& path) {
+  const std::string file = behind_links(path);
+  std::vector<std::string> beside;
+  for (const char* suffix : {"-wal", "-shm", "-journal", StoreLock::suffix})
+    beside.push_back(file + suffix);
+  return beside;
+}
 
 struct SweepStore::Impl {
   Impl(std::string name, StoreUse use) : path(std::move(name)) {

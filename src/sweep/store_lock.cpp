@@ -40,7 +40,7 @@ bool still_there(int fd, const std::string& file) {
 
 }  // namespace
 
-StoreLock::StoreLock(const std::string& path, const std::string& place) : file_(place + ".lock") {
+StoreLock::StoreLock(const std::string& path, const std::string& place) : file_(place + suffix) {
   for (;;) {
     fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ < 0)

@@ -8,6 +8,7 @@ namespace tamis {
 
 class StoreLock {
  public:
+  static constexpr const char* suffix = ".lock";
   /// Throws `io` if another process holds it. `path` is what messages call the store, `place` where it is.
   StoreLock(const std::string& path, const std::string& place);
   ~StoreLock();

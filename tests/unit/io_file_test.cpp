@@ -1,8 +1,11 @@
 // Sources of bytes and files that appear whole or not at all.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 #include "io/atomic_file.h"
@@ -175,6 +178,24 @@ TEST(AtomicFile, ALinkToNoFileYetIsFollowed) {
   std::filesystem::create_symlink("circle", folder / "circle");
   EXPECT_EQ(sentence([&] { AtomicFile circle(folder / "circle"); }, Code::usage),
             folder / "circle: is a symbolic link that leads in a circle; give the name of a file to write");
+}
+
+TEST(AtomicFile, NamesOfTemporaryFilesAreRefused) {
+  const Folder folder;
+  std::filesystem::create_symlink(".tamis-1-0.tmp", folder / "link");
+  for (const std::string& path : {folder / ".tamis-1-0.tmp", folder / "link"})
+    EXPECT_EQ(sentence([&] { AtomicFile file(path); }, Code::usage),
+              path + ": has a name like those of tamis's own temporary files; give another name");
+  check_writable(folder / "tamis-1-0.tmp");
+}
+
+TEST(AtomicFile, APipeBehindALinkIsRefusedThoughItHasNoName) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const std::string path = fmt::format("/proc/self/fd/{}", ends[1]);
+  EXPECT_EQ(sentence([&] { AtomicFile file(path); }, Code::usage),
+            path + ": is a pipe, a device or a socket; give the name of a regular file to write");
+  for (const int end : ends) ::close(end);
 }
 
 TEST(AtomicFile, AskingWhetherAFileCanBeWrittenLeavesNothing) {
