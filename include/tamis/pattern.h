@@ -21,6 +21,7 @@ struct Pattern {
   std::vector<double> value;
   std::vector<std::string> row_names;
   std::vector<std::string> column_names;
+  std::vector<std::string> dropped;  ///< topics of qrels that were left out (EmptyTopics::drop)
 
   [[nodiscard]] std::int64_t nonzeros() const { return static_cast<std::int64_t>(column.size()); }
   [[nodiscard]] TAMIS_API std::span<const std::int64_t> columns_of(std::int64_t row) const;
@@ -38,13 +39,20 @@ struct PatternFigures {
 /// what is promised above.
 TAMIS_API PatternFigures figures_of(const Pattern& pattern);
 
+/// What becomes of topics of qrels without a relevant document, which cannot be rows.
+enum class EmptyTopics {
+  refuse,  ///< the file is refused with a sentence that names the first of them
+  drop     ///< they are left out; their documents stay columns
+};
+
 /// Reads Matrix Market (.mtx), .npy (a matrix of any real or integer type) or TREC qrels (.qrels, .txt,
 /// .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files without
 /// a known ending are told apart by how they begin. Memory is bounded by a multiple of the file size.
 /// Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry, an index
-/// outside the matrix. A value of zero is not a nonzero, written out or not. Progress counts bytes, after
-/// every megabyte.
-TAMIS_API Pattern read_pattern(const std::string& path, const ProgressCallback& progress = {});
+/// outside the matrix. A value of zero is not a nonzero, written out or not. Throws `usage` if topics are
+/// to be dropped of a file that is no qrels. Progress counts bytes, after every megabyte.
+TAMIS_API Pattern read_pattern(const std::string& path, EmptyTopics empty = EmptyTopics::refuse,
+                               const ProgressCallback& progress = {});
 
 /// Writes Matrix Market, coordinate real general. Names are not kept.
 TAMIS_API void write_matrix_market(const std::string& path, const Pattern& pattern);

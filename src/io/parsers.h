@@ -15,6 +15,7 @@ SafetensorsFile open_safetensors(std::unique_ptr<ByteSource> source);
 Tensor parse_npy(const ByteSource& source);
 Pattern parse_npy_pattern(const ByteSource& source, const ProgressCallback& progress = {});
 Pattern parse_matrix_market(const ByteSource& source, const ProgressCallback& progress = {});
-Pattern parse_qrels(const ByteSource& source, const ProgressCallback& progress = {});
+Pattern parse_qrels(const ByteSource& source, EmptyTopics empty = EmptyTopics::refuse,
+                    const ProgressCallback& progress = {});
 
 }  // namespace tamis

@@ -144,18 +144,20 @@ Pattern parse_npy_pattern(const ByteSource& source, const ProgressCallback& prog
   return pattern;
 }
 
-Pattern read_pattern(const std::string& path, const ProgressCallback& progress) {
+Pattern read_pattern(const std::string& path, EmptyTopics empty, const ProgressCallback& progress) {
   const auto source = open_file(path);
   const std::string ending = std::filesystem::path(path).extension().string();
   const std::string begin = first_bytes(*source);
   if (begin.starts_with("\x1f\x8b"))
     fail(Code::input, "{}: is compressed with gzip; give the uncompressed file", path);
-  if (ending == ".mtx") return parse_matrix_market(*source, progress);
-  if (ending == ".npy") return parse_npy_pattern(*source, progress);
-  if (ending == ".qrels" || ending == ".txt" || ending == ".tsv") return parse_qrels(*source, progress);
-  if (begin.starts_with("\x93NUMPY")) return parse_npy_pattern(*source, progress);
-  if (without_byte_order_mark(begin).starts_with("%%")) return parse_matrix_market(*source, progress);
-  return parse_qrels(*source, progress);
+  const bool known = ending == ".qrels" || ending == ".txt" || ending == ".tsv";
+  const bool npy = ending == ".npy" || (!known && ending != ".mtx" && begin.starts_with("\x93NUMPY"));
+  const bool matrix_market =
+      ending == ".mtx" || (!known && !npy && without_byte_order_mark(begin).starts_with("%%"));
+  if ((npy || matrix_market) && empty == EmptyTopics::drop)
+    fail(Code::usage, "{}: is a matrix; --drop-empty leaves topics out of qrels alone", path);
+  if (npy) return parse_npy_pattern(*source, progress);
+  return matrix_market ? parse_matrix_market(*source, progress) : parse_qrels(*source, empty, progress);
 }
 
 }  // namespace tamis

@@ -25,9 +25,39 @@ class Numbering {
   std::unordered_map<std::string_view, std::int64_t> numbers_;
 };
 
+/// Leaves out the topics without a relevant document, or refuses them.
+void part_from_empty(const std::string& file, EmptyTopics empty, Pattern& pattern,
+                     std::vector<PatternEntry>& entries) {
+  std::vector<std::int64_t> place(pattern.row_names.size(), -1);
+  for (const PatternEntry& entry : entries)
+    if (entry.value > 0) place[static_cast<std::size_t>(entry.row)] = 0;
+  std::vector<std::string> kept;
+  for (std::size_t row = 0; row < place.size(); ++row) {
+    std::string& name = pattern.row_names[row];
+    if (place[row] == 0) {
+      place[row] = std::ssize(kept);
+      kept.push_back(std::move(name));
+    } else {
+      pattern.dropped.push_back(std::move(name));
+    }
+  }
+  if (empty == EmptyTopics::refuse && !pattern.dropped.empty())
+    fail(
+        Code::input,
+        "{}: topic {} has no relevant document{}; every row of a pattern needs at least one, so leave such "
+        "topics out (--drop-empty, EmptyTopics::drop)",
+        file, quote(pattern.dropped.front()),
+        pattern.dropped.size() > 1 ? fmt::format(", nor have {} others", pattern.dropped.size() - 1) : "");
+  if (kept.empty())
+    fail(Code::input, "{}: no topic has a relevant document; a pattern needs at least one row", file);
+  pattern.row_names = std::move(kept);
+  for (PatternEntry& entry : entries) entry.row = place[static_cast<std::size_t>(entry.row)];
+  std::erase_if(entries, [](const PatternEntry& entry) { return entry.row < 0; });
+}
+
 }  // namespace
 
-Pattern parse_qrels(const ByteSource& source, const ProgressCallback& progress) {
+Pattern parse_qrels(const ByteSource& source, EmptyTopics empty, const ProgressCallback& progress) {
   const std::string& file = source.name();
   const std::string text = read_all(source);
   if (const auto at = first_not_utf8(text))
@@ -63,6 +93,7 @@ Pattern parse_qrels(const ByteSource& source, const ProgressCallback& progress) 
   Pattern pattern;
   pattern.row_names = std::move(topics.names);
   pattern.column_names = std::move(documents.names);
+  part_from_empty(file, empty, pattern, entries);
   pattern.rows = static_cast<std::int64_t>(pattern.row_names.size());
   pattern.cols = static_cast<std::int64_t>(pattern.column_names.size());
   fill_rows(file, std::move(entries), 1, pattern);

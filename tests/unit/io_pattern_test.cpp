@@ -181,6 +181,24 @@ TEST(Qrels, TopicsAreRowsAndJudgedDocumentsColumns) {
   EXPECT_EQ(dense_of(pattern), (Dense{{1, 0, 0}, {0, 1, 0}}));
 }
 
+TEST(Qrels, TopicsWithoutARelevantDocumentAreDroppedIfAskedTo) {
+  const Pattern pattern = parse_qrels(
+      *source_of("x 0 a 0\n301 0 b 1\ny 0 c -1\n302 0 a 1\nx 0 d 0\n301 0 d 2\n"), EmptyTopics::drop);
+  EXPECT_EQ(pattern.row_names, (std::vector<std::string>{"301", "302"}));
+  EXPECT_EQ(pattern.column_names, (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(dense_of(pattern), (Dense{{0, 1, 0, 1}, {1, 0, 0, 0}}));
+  EXPECT_EQ(pattern.dropped, (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(parse_qrels(*source_of("1 0 a 1\n"), EmptyTopics::drop).dropped.empty());
+  EXPECT_THROW(parse_qrels(*source_of("1 0 a 0\n"), EmptyTopics::drop), Error);
+}
+
+TEST(Qrels, AMatrixHasNoTopicsToDrop) {
+  const Folder folder;
+  write_text(folder / "p.mtx", banner + "1 1 1\n1 1 2\n");
+  EXPECT_EQ(sentence([&] { read_pattern(folder / "p.mtx", EmptyTopics::drop); }, Code::usage),
+            folder / "p.mtx" + ": is a matrix; --drop-empty leaves topics out of qrels alone");
+}
+
 TEST(Qrels, AByteOrderMarkIsNoPartOfTheFirstTopic) {
   const Pattern pattern =
       parse_qrels(*source_of("\xef\xbb\xbf"
@@ -199,8 +217,13 @@ TEST(Qrels, LinesThatAreNoJudgementsAreRefused) {
             "input: the relevance on line 1 is 'yes'; it must be a whole number");
   EXPECT_EQ(qrels_refusal("1 0 a 1\n1 0 a 0\n"),
             "input: the entry at topic '1', document 'a' is given twice; each may be given once");
-  EXPECT_EQ(qrels_refusal("1 0 a 1\n2 0 a 0\n"),
-            "input: topic '2' has no relevant document; every row of a pattern needs at least one");
+  EXPECT_EQ(
+      qrels_refusal("1 0 a 1\n2 0 a 0\n"),
+      "input: topic '2' has no relevant document; every row of a pattern needs at least one, so leave "
+      "such topics out (--drop-empty, EmptyTopics::drop)");
+  EXPECT_EQ(qrels_refusal("4 0 a 0\n1 0 a 1\n2 0 a 0\n3 0 b -1\n"),
+            "input: topic '4' has no relevant document, nor have 2 others; every row of a pattern needs at "
+            "least one, so leave such topics out (--drop-empty, EmptyTopics::drop)");
   EXPECT_EQ(qrels_refusal(std::string("1 0 a\0b 1\n", 10)),
             "input: byte 5 is zero; qrels are lines of text");
   EXPECT_EQ(qrels_refusal("1 0 \xff 1\n"), "input: is not UTF-8 at byte 4; qrels are lines of text");
@@ -263,14 +286,14 @@ TEST(Pattern, ReadingStopsWhenItsProgressIsTold) {
     const std::string path = folder / name;
     const auto size = static_cast<double>(std::filesystem::file_size(path));
     double last = 0;
-    (void)read_pattern(path, [&](double done, double total) {
+    (void)read_pattern(path, EmptyTopics::refuse, [&](double done, double total) {
       EXPECT_TRUE(last < done && done < total && total == size);
       last = done;
       return true;
     });
     EXPECT_GT(last, size - 3e6);
     try {
-      (void)read_pattern(path, [](double, double) { return false; });
+      (void)read_pattern(path, EmptyTopics::refuse, [](double, double) { return false; });
       FAIL() << "it was read to its end";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::cancelled);
