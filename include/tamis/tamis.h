@@ -518,7 +518,7 @@ TAMIS_API tamis_code tamis_pattern_write(const char* path, const tamis_pattern_v
  *   L_ij - L_il < log eps1                   where A_ij = 0 and A_il != 0
  *   |L_ij - L_il - log(A_ij/A_il)| < eps2    where both are nonzero
  * or, if weak, L_ij < L_il where A_ij = 0 and A_il != 0. NULL in place of a pointer to conditions means
- * eps1 = 0.1 and eps2 = 1, neither causal nor weak, unless a call says otherwise. */
+ * eps1 = 0.1 and eps2 = 1, neither causal nor weak. */
 typedef struct tamis_conditions {
   size_t size;
   double eps1;    /* above 0, below 1 */
@@ -568,9 +568,10 @@ typedef struct tamis_verification {
   double max_logit;    /* max |L_ij| over the pairs that are seen */
 } tamis_verification;
 
-/* Checks the numbers alone. conditions = NULL takes those that the witness was made for, threads = 0
- * every core; progress may be NULL. TAMIS_OK whatever the verdict; TAMIS_INPUT if the sizes of pattern
- * and witness differ, or the conditions are causal and the pattern is not. */
+/* Checks the numbers alone, and never takes the conditions from the witness: what it claims to be made for,
+ * tamis_witness_conditions tells, and a claim of eps1 = 0.99999 or of weak ones is easily met. threads = 0
+ * takes every core; progress may be NULL. TAMIS_OK whatever the verdict; TAMIS_INPUT if the sizes of
+ * pattern and witness differ, or the conditions are causal and the pattern is not. */
 TAMIS_API tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witness* witness,
                                   const tamis_conditions* conditions, int threads, tamis_progress progress,
                                   void* context, tamis_verification* out);

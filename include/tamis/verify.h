@@ -41,12 +41,13 @@ struct Verification {
   [[nodiscard]] bool holds() const { return (*this)[Arithmetic::exact].holds; }
 };
 
-/// rows·columns·m multiply-adds in f32 and in f64, and exact arithmetic where f64 with its error bound does
-/// not decide. Memory: 24 bytes per element of q and k (x, w_q and w_k are multiplied out), 12 per column
-/// and thread, 24 per distinct value of the pattern. Throws `input` if the sizes of pattern and witness
-/// differ, a causal check has entries above the diagonal, or either is not what its header promises;
-/// `usage` for conditions outside their range; `cancelled`. `threads` = 0 takes every core; the result does
-/// not depend on it. Concurrent calls are safe.
+/// `conditions` are the caller's: those that the witness says it was made for may be such that anything
+/// meets them. rows·columns·m multiply-adds in f32 and in f64, and exact arithmetic where f64 with its
+/// error bound does not decide. Memory: 24 bytes per element of q and k (x, w_q and w_k are multiplied
+/// out), 12 per column and thread, 24 per distinct value of the pattern. Throws `input` if the sizes of
+/// pattern and witness differ, a causal check has entries above the diagonal, or either is not what its
+/// header promises; `usage` for conditions outside their range; `cancelled`. `threads` = 0 takes every
+/// core; the result does not depend on it. Concurrent calls are safe.
 TAMIS_API Verification verify(const Pattern& pattern, const Witness& witness, const Conditions& conditions,
                               int threads = 0, const ProgressCallback& progress = {});
 

@@ -31,7 +31,7 @@ struct Witness {
   Tensor x;             ///< [n, d_hid]
   Tensor w_q;           ///< [d_hid, d]
   Tensor w_k;           ///< [d_hid, d]
-  Conditions made_for;  ///< the conditions it was made for
+  Conditions made_for;  ///< the conditions it was made for: a claim, which nothing checks by itself
   Metadata made_by;     ///< method, seed and whatever else its maker wants known
 
   [[nodiscard]] bool has_queries() const { return !q.bytes().empty(); }

@@ -84,7 +84,7 @@ tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witness* witne
     const tamis::Pattern& p = required(pattern, "pattern").pattern;
     const tamis::Witness& w = required(witness, "witness").witness;
     check_output(&required(out, "out"), verification_size, "tamis_verification");
-    write(out, tamis::verify(p, w, conditions_of(conditions, w.made_for), threads_of(threads),
+    write(out, tamis::verify(p, w, conditions_of(conditions), threads_of(threads),
                              callback_of(progress, context)));
   });
 }

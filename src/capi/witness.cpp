@@ -56,8 +56,8 @@ Witness witness_of(const tamis_array* arrays, std::size_t count, const tamis_con
 
 }  // namespace
 
-Conditions conditions_of(const tamis_conditions* from, const Conditions& otherwise) {
-  if (from == nullptr) return otherwise;
+Conditions conditions_of(const tamis_conditions* from) {
+  if (from == nullptr) return {};
   const tamis_conditions c = read_struct(from, conditions_size, "tamis_conditions");
   Conditions conditions;
   conditions.causal = flag_of(c.causal, "causal");

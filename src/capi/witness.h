@@ -11,7 +11,7 @@ struct tamis_witness {
 
 namespace tamis::capi {
 
-/// Null gives `otherwise`.
-Conditions conditions_of(const tamis_conditions* from, const Conditions& otherwise = {});
+/// Null gives the strict ones.
+Conditions conditions_of(const tamis_conditions* from);
 
 }  // namespace tamis::capi

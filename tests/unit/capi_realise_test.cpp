@@ -113,6 +113,27 @@ TEST(CApiRealise, VerificationSaysWhatHoldsAndByHowMuch) {
   EXPECT_NEAR(found.exact.margin, 2, 1e-9);
 }
 
+TEST(CApiRealise, WhatAWitnessClaimsIsToldAndNotBelieved) {
+  const Cycle cycle;
+  Planted planted(cycle);
+  planted.q[5 * n + 9] = 1;  // weakly right alone
+  tamis_conditions weak{};
+  weak.size = sizeof weak;
+  weak.weak = 1;
+  Witness witness;
+  ASSERT_EQ(tamis_witness_create(planted.arrays().data(), 2, &weak, &witness), TAMIS_OK);
+  tamis_verification found = no_verification();
+  ASSERT_EQ(tamis_verify(cycle.pattern, witness, nullptr, 0, nullptr, nullptr, &found), TAMIS_OK);
+  EXPECT_EQ(found.exact.holds, 0);
+  EXPECT_NEAR(found.exact.margin, 2 + std::log(0.1), 1e-9);
+  tamis_conditions claimed{};
+  claimed.size = sizeof claimed;
+  ASSERT_EQ(tamis_witness_conditions(witness, &claimed), TAMIS_OK);
+  EXPECT_EQ(claimed.weak, 1);
+  ASSERT_EQ(tamis_verify(cycle.pattern, witness, &claimed, 0, nullptr, nullptr, &found), TAMIS_OK);
+  EXPECT_EQ(found.exact.holds, 1);
+}
+
 TEST(CApiRealise, WhatIsFoundIsVerifiedAndComesBackFromItsFile) {
   const Cycle cycle;
   const Folder folder;
