@@ -121,7 +121,6 @@ int attend(const Options& options, const Globals& globals) {
   if (budgets)
     for (const TraceLayer& layer : layers) layer_budgets.push_back(budgets->of_layer(trace, layer));
   watch_interrupts();
-  if (options.out) check_out("--out", *options.out, options.trace);
 
   Workspace workspace(globals.threads);
   AttendReport report;
@@ -164,23 +163,24 @@ int attend(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_attend(CLI::App& app, const Globals& globals) {
+Run declare_attend(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis attend data/smollm2-kjv-8k-small.safetensors --budget mass:0.05 --check");
   auto options = std::make_shared<Options>();
-  app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)")
-      ->type_name("TRACE")
+  files
+      .reads(app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)"),
+             "TRACE")
       ->required();
-  app.add_option("--budget", options->budget, "how much to read, in one of the forms above")
-      ->type_name("BUDGET");
+  files.reads(app.add_option("--budget", options->budget, "how much to read, in one of the forms above"),
+              "BUDGET", profile_in);
   one_of(app.add_option("--ladder", options->ladder, "use keys that are not read exactly (default: on)"),
          {"on", "off"});
   one_of(app.add_option("--grade", options->grade, "how sure certificates must be (default: proved)"),
          {"proved"});
   app.add_flag("--dense", options->dense, "read every key, in place of a budget");
   app.add_flag("--check", options->check, "compare with the f64 reference; exit 1 on a violation");
-  app.add_option("--out", options->out, "write outputs and certificates to this safetensors file")
-      ->type_name("FILE");
+  files.writes(
+      app.add_option("--out", options->out, "write outputs and certificates to this safetensors file"));
   app.add_option("--layer", options->layers, "only this layer of the trace")
       ->type_name("L")
       ->allow_extra_args(false);

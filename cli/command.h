@@ -1,5 +1,6 @@
-// What a subcommand is. To add one: write a file that defines `Run declare_NAME(CLI::App&, const Globals&)`
-// and add NAME to the table in commands.cpp; help, manual and completion follow from its declaration.
+// What a subcommand is. To add one: write a file that defines `Run declare_NAME(CLI::App&, Files&, const
+// Globals&)` and add NAME to the table in commands.cpp; help, manual and completion follow from its
+// declaration.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "files.h"
+
 namespace tamis::cli {
 
 /// Options that every subcommand takes, before or after its name.
@@ -15,6 +18,7 @@ struct Globals {
   bool json = false;
   int threads = 0;  ///< 0: every core this process may use
   std::string backend = "cpu";
+  std::string typed;  ///< the whole command line, fit for a shell
 };
 
 /// Threads asked for, or every core this process may use.
@@ -36,11 +40,11 @@ using Run = std::function<int()>;
 ///   description  the first line is the summary; the paragraphs after it are the manual, in which a line
 ///                that begins with two spaces is kept as it is
 ///   footer       one example, a command that runs at the root of the repository
-///   type_name    of an option: NAME (a word), FILE, TRACE, PATTERN or WITNESS (a file), a|b|c (one of
-///                these)
+///   type_name    of an option: NAME (a word), a|b|c (one of these); `Files` gives that of a file (FILE,
+///                TRACE, PATTERN or WITNESS), whose options are declared there as well
 struct Command {
   const char* name;
-  Run (*declare)(CLI::App& app, const Globals& globals);
+  Run (*declare)(CLI::App& app, Files& files, const Globals& globals);
 };
 
 /// The program: its global options and all subcommands, ready to parse.
@@ -51,11 +55,16 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   CLI::App& app() { return app_; }
-  /// Runs the subcommand that was parsed.
-  int run() { return run_(); }
+  /// Throws `usage` if the words make no sense, and what CLI11 throws for --help and --version.
+  void parse(int argc, const char* const* argv);
+  /// A rank that shares a sweep: rank 0 speaks for all of them.
+  [[nodiscard]] bool follows() const;
+  /// Checks the files of the subcommand that was parsed, then runs it.
+  int run();
 
  private:
   Globals globals_;
+  Files files_;  ///< of the subcommand that was parsed
   Run run_;
   CLI::App app_;
 };

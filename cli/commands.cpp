@@ -6,10 +6,13 @@
 #include <array>
 #include <charconv>
 
+#include <tamis/error.h>
 #include <tamis/info.h>
 
 #include "command.h"
+#include "sweep/launch.h"
 #include "text/render.h"
+#include "text/usage.h"
 
 // In the order of the manual.
 #define TAMIS_COMMANDS(COMMAND) \
@@ -28,7 +31,7 @@
 
 namespace tamis::cli {
 
-#define DECLARE(name) Run declare_##name(CLI::App& app, const Globals& globals);
+#define DECLARE(name) Run declare_##name(CLI::App& app, Files& files, const Globals& globals);
 TAMIS_COMMANDS(DECLARE)
 #undef DECLARE
 
@@ -84,7 +87,14 @@ Program::Program()
           "sparse self-attention, with evidence\n\n"
           "tamis computes attention over captured queries, keys and values and says, for every result, "
           "what it proves. Results go to standard output, errors to standard error as one sentence. "
-          "Inputs are never modified; outputs appear under their name only when they are complete.",
+          "Inputs are never modified; outputs appear under their name only when they are complete. Files "
+          "that a command writes must be others than those that it reads, and others than one another, "
+          "through links too; otherwise nothing is done.\n\n"
+          "With --json an error is also an object on standard output, {\"error\": {\"code\", "
+          "\"message\"}}: code is usage (the command line), input (a file that is read) or failed (all "
+          "else), message the sentence on standard error. The exit status is the same with and without "
+          "--json. A command that is interrupted prints no object; a sweep whose points failed prints its "
+          "own, which says so of each.",
           "tamis") {
   app_.formatter_fn(
       [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return help_text(*app); });
@@ -99,9 +109,35 @@ Program::Program()
   one_of(app_.add_option("--backend", globals_.backend, "what computes (default: cpu)"), {"cpu"});
   for (const Command& command : commands) {
     CLI::App* sub = app_.add_subcommand(command.name);
+    Files files;
+    const Run run = command.declare(*sub, files, globals_);
     // CLI11 runs callbacks while it parses; what they choose runs after, outside its error handling.
-    sub->callback([this, run = command.declare(*sub, globals_)] { run_ = run; });
+    sub->callback([this, files, run] {
+      files_ = files;
+      run_ = run;
+    });
   }
+}
+
+void Program::parse(int argc, const char* const* argv) {
+  globals_.typed = command_line(argc, argv);
+  try {
+    app_.parse(argc, argv);
+    check_values(app_, argc, argv);
+  } catch (const CLI::Success&) {  // help or version
+    check_values(app_, argc, argv);
+    throw;
+  } catch (const CLI::ParseError& error) {
+    check_values(app_, argc, argv);  // what else is wrong may well follow from it
+    throw Error(Code::usage, usage_sentence(app_, error));
+  }
+}
+
+bool Program::follows() const { return app_.got_subcommand("sweep") && launch().rank > 0; }
+
+int Program::run() {
+  if (!follows()) files_.check();
+  return run_();
 }
 
 }  // namespace tamis::cli

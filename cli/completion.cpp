@@ -6,7 +6,7 @@
 
 namespace tamis::cli {
 
-Run declare_completion(CLI::App& app, const Globals& /*globals*/) {
+Run declare_completion(CLI::App& app, Files& /*files*/, const Globals& /*globals*/) {
   app.description(
       "A completion script for a shell\n\n"
       "Installed packages place these scripts where shells look for them. Without installing:\n\n"

@@ -24,9 +24,9 @@ Conditions AskedConditions::or_else(const Conditions& otherwise) const {
   return conditions;
 }
 
-void add_conditions(CLI::App& app, AskedConditions& asked, bool defaults) {
-  const auto text = [&](const char* what, double otherwise) {
-    return defaults ? fmt::format("{} (default: {})", what, otherwise) : what;
+void add_conditions(CLI::App& app, AskedConditions& asked) {
+  const auto text = [](const char* what, double otherwise) {
+    return fmt::format("{} (default: {})", what, otherwise);
   };
   app.add_option("--eps1", asked.eps1,
                  text("share of a nonzero that a zero may have, 0 < E < 1", Conditions{}.eps1))

@@ -24,8 +24,8 @@ struct AskedConditions {
   [[nodiscard]] Conditions or_else(const Conditions& otherwise) const;
 };
 
-/// --eps1, --eps2, --causal and --weak; `defaults` tells of the library's in the help.
-void add_conditions(CLI::App& app, AskedConditions& asked, bool defaults);
+/// --eps1, --eps2, --causal and --weak.
+void add_conditions(CLI::App& app, AskedConditions& asked);
 
 std::string conditions_text(const Conditions& conditions);
 /// eps1 and eps2 are null if weak.

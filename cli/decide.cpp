@@ -17,7 +17,7 @@
 #include "command.h"
 #include "conditions.h"
 #include "decide/evidence.h"
-#include "files.h"
+#include "pattern_file.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -57,7 +57,7 @@ constexpr const char* description =
     "upper is null if no witness was found. Exit status 0 for each verdict.";
 
 struct Options {
-  std::string pattern;
+  PatternFile pattern;
   std::optional<std::int64_t> dim;
   std::optional<std::int64_t> hidden;
   double time_limit = 60;
@@ -125,10 +125,11 @@ std::string report_json(const Report& report, const Written& written) {
                    {"lower", decision.lower},
                    {"upper", or_null(decision.upper)},
                    {"evidence", evidence_json(report)},
-                   {"pattern", report.options.pattern},
+                   {"pattern", report.options.pattern.name},
                    {"rows", report.pattern.rows},
                    {"columns", report.pattern.cols},
                    {"nonzeros", report.pattern.nonzeros()},
+                   {"dropped", report.pattern.dropped},
                    {"out", written.witness ? or_null(report.options.out) : ordered_json()},
                    {"refutation", written.refutation ? or_null(report.options.refutation) : ordered_json()},
                    {"problem", written.problem ? or_null(report.options.problem) : ordered_json()},
@@ -175,8 +176,9 @@ std::string report_text(const Report& report, const Written& written) {
   const Decision& decision = report.decision;
   const Words words = words_of(report.pattern);
   std::string text = fmt::format("pattern       {}: {} {} × {} {}, {} nonzeros\n",
-                                 printable(report.options.pattern), report.pattern.rows, words.rows,
+                                 printable(report.options.pattern.name), report.pattern.rows, words.rows,
                                  report.pattern.cols, words.columns, report.pattern.nonzeros());
+  text += dropped_text(report.pattern, 14);
   text += fmt::format("hidden size   {}\n", report.options.hidden
                                                 ? std::to_string(*report.options.hidden)
                                                 : std::string("free: queries and keys share nothing"));
@@ -213,13 +215,13 @@ template <class Elapsed>
 Pattern read_in_time(const Options& options, const Elapsed& elapsed) {
   const bool limited = options.time_limit > 0;  // otherwise `decide` says what is wrong with it
   try {
-    return read_pattern(options.pattern, [&](double, double) {
+    return options.pattern.read([&](double, double) {
       return !interrupted() && !(limited && elapsed() > options.time_limit);
     });
   } catch (const Error& error) {
     if (error.code() != Code::cancelled || interrupted()) throw;
     throw Error(Code::io, fmt::format("{}: cannot be read within the time limit of {:g} seconds; give more",
-                                      options.pattern, options.time_limit));
+                                      options.pattern.name, options.time_limit));
   }
 }
 
@@ -231,9 +233,6 @@ int run_decide(const Options& options, const Globals& globals) {
   watch_interrupts();
   const Pattern pattern = read_in_time(options, elapsed);
   const double reading = elapsed();
-  const Out outs[] = {
-      {"--out", options.out}, {"--refutation", options.refutation}, {"--problem", options.problem}};
-  check_outs(outs, options.pattern);
   const DecideOptions wanted{.dim = options.dim,
                              .hidden = options.hidden,
                              .time_limit = options.time_limit > 0
@@ -266,13 +265,11 @@ int run_decide(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_decide(CLI::App& app, const Globals& globals) {
+Run declare_decide(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis decide data/pattern-32.mtx --time-limit 5");
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
-      ->type_name("PATTERN")
-      ->required();
+  add_pattern(app, files, options->pattern);
   at_least_one(app.add_option("--dim", options->dim, "columns of q and k (default: find the fewest)")
                    ->type_name("D"));
   at_least_one(app.add_option("--hidden", options->hidden,
@@ -280,11 +277,10 @@ Run declare_decide(CLI::App& app, const Globals& globals) {
                    ->type_name("H"));
   app.add_option("--time-limit", options->time_limit, "seconds, beyond dimension 1 (default: 60)")
       ->type_name("S");
-  app.add_option("--out", options->out, "write the witness here (safetensors)")->type_name("FILE");
-  app.add_option("--refutation", options->refutation, "write the refutation here (JSON)")
-      ->type_name("FILE");
-  app.add_option("--problem", options->problem, "write the problem of a solver's word here (SMT-LIB)")
-      ->type_name("FILE");
+  files.writes(app.add_option("--out", options->out, "write the witness here (safetensors)"));
+  files.writes(app.add_option("--refutation", options->refutation, "write the refutation here (JSON)"));
+  files.writes(
+      app.add_option("--problem", options->problem, "write the problem of a solver's word here (SMT-LIB)"));
   app.add_flag("--no-solvers", options->no_solvers, "do not run z3, cvc5 and cadical");
   a_seed(app.add_option("--seed", options->seed, "of everything random (default: 0)")->type_name("S"));
   return [options, &globals] { return run_decide(*options, globals); };

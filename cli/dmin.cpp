@@ -98,7 +98,7 @@ int run_dmin(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_dmin(CLI::App& app, const Globals& globals) {
+Run declare_dmin(CLI::App& app, Files& /*files*/, const Globals& globals) {
   app.description(description);
   app.footer("tamis dmin --n 128 --k 1 --gamma 1 --eps1 0.5 --eps2 1");
   auto options = std::make_shared<Options>();

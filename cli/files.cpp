@@ -1,27 +1,158 @@
 #include "files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include <tamis/error.h>
+#include <tamis/store.h>
 #include <tamis/tensor.h>
+#include <tamis/text.h>
 
 namespace tamis::cli {
 namespace {
 
-/// The file whatever the name it is given by; where the system cannot tell, the name itself.
-std::filesystem::path place_of(const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path named = std::filesystem::absolute(file, error);
-  if (error) return std::filesystem::path(file).lexically_normal();
-  const std::filesystem::path place = std::filesystem::weakly_canonical(named, error);
-  return error ? named.lexically_normal() : place;
+/// What all names of a file have in common, be it there or not yet.
+struct Place {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::string name;    ///< of a file that is not there yet: its name in the folder that the numbers mean
+  std::string folder;  ///< then that folder's, one of several perhaps
+};
+
+/// Whether a file system that looks at no case could take them for one; letters beyond ASCII are left to
+/// it.
+bool perhaps_same(std::string_view a, std::string_view b) {
+  const auto beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  if (std::ranges::any_of(a, beyond_ascii) && std::ranges::any_of(b, beyond_ascii)) return true;
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// Some file systems take names for one that differ in case, or in how accents are written. In a folder
+/// made for the purpose the answer is this one's; where none can be made, no file can either.
+bool same_in(const std::string& folder, const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  if (!perhaps_same(a, b)) return false;
+  std::string scratch = folder + "/.tamis-XXXXXX";
+  if (::mkdtemp(scratch.data()) == nullptr) return false;
+  const std::string first = scratch + '/' + a;
+  const int file = ::open(first.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  struct stat found {};
+  const bool same = file >= 0 && ::stat((scratch + '/' + b).c_str(), &found) == 0;
+  if (file >= 0) ::close(file);
+  ::unlink(first.c_str());
+  ::rmdir(scratch.c_str());
+  return same;
+}
+
+bool same(const std::optional<Place>& a, const std::optional<Place>& b) {
+  return a && b && a->device == b->device && a->inode == b->inode && same_in(a->folder, a->name, b->name);
+}
+
+/// None for pipes and devices, which nothing written replaces, and where no file can be.
+std::optional<Place> place_of(const struct stat& file) {
+  if (!S_ISREG(file.st_mode)) return {};
+  return Place{file.st_dev, file.st_ino, {}, {}};
+}
+
+std::optional<Place> place_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) return place_of(found);
+  if (errno != ENOENT) return {};
+  const std::filesystem::path target(behind_links(path));
+  const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
+  if (::stat(folder.c_str(), &found) != 0) return {};
+  return Place{found.st_dev, found.st_ino, target.filename().string(), folder};
+}
+
+std::optional<Place> place_of_standard_output() {
+  struct stat found {};
+  return ::fstat(STDOUT_FILENO, &found) == 0 ? place_of(found) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& file, const std::string& why) {
+  throw Error(Code::usage, fmt::format("{}: {}: {}", option, printable(file), why));
 }
 
 }  // namespace
+
+struct Files::Given {
+  std::string option;
+  std::string file;
+  Use use = Use::read;
+  bool beside = false;  ///< the store that `option` names, not the file itself
+  std::optional<Place> place;
+};
+
+CLI::Option* Files::reads(CLI::Option* option, const char* type, FileIn file_in) {
+  all_.push_back({option->type_name(type), Use::read, std::move(file_in)});
+  return option;
+}
+
+CLI::Option* Files::writes(CLI::Option* option) {
+  all_.push_back({option->type_name("FILE"), Use::write, {}});
+  return option;
+}
+
+CLI::Option* Files::keeps(CLI::Option* option) {
+  all_.push_back({option->type_name("FILE"), Use::keep, {}});
+  return option;
+}
+
+std::vector<Files::Given> Files::given() const {
+  std::vector<Given> files;
+  for (const auto& [option, use, file_in] : all_)
+    for (const std::string& value : option->results()) {
+      const std::optional<std::string> file = file_in ? file_in(value) : value;
+      if (!file) continue;
+      files.push_back({option->get_name(), *file, use, false, place_of(*file)});
+      if (use != Use::keep) continue;
+      for (const std::string& beside : files_beside_store(*file))
+        files.push_back({option->get_name(), beside, Use::write, true, place_of(beside)});
+    }
+  return files;
+}
+
+void Files::check() const {
+  const std::vector<Given> files = given();
+  const std::optional<Place> shown = place_of_standard_output();
+  for (const Given& one : files) {
+    if (same(one.place, shown)) {
+      // Nothing more may get there, a report of this error neither.
+      (void)!std::freopen("/dev/null", "w", stdout);
+      refuse(one.option, one.file, "is the file that standard output goes to; let that go elsewhere");
+    }
+    for (const Given& other : std::span(files.data(), &one)) {
+      if ((one.use == Use::read && other.use == Use::read) || !same(one.place, other.place)) continue;
+      const auto [beside, itself] = one.beside ? std::pair(&one, &other) : std::pair(&other, &one);
+      if (beside->beside)
+        refuse(itself->option, itself->file,
+               fmt::format("is a name of files beside {}; give another", beside->option));
+      const auto [read, written] = one.use == Use::read ? std::pair(&one, &other) : std::pair(&other, &one);
+      if (read->use == Use::read)
+        refuse(written->option, written->file,
+               fmt::format("is the file that {} reads; give another name", read->option));
+      throw Error(Code::usage, fmt::format("{} and {} name the same file, {}; give two", other.option,
+                                           one.option, printable(one.file)));
+    }
+  }
+  for (const Given& one : files) try {
+      if (one.use == Use::write && !one.beside) check_writable(one.file);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", one.option, error.what()));
+    }
+}
 
 std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std::int64_t>& numbers) {
   const auto all = trace.layers();
@@ -37,28 +168,6 @@ std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std:
                                          trace.path(), fmt::join(held, ", ")));
   }
   return chosen;
-}
-
-void check_out(const std::string& option, const std::string& out, const std::string& input) try {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(out, input, ignored))
-    throw Error(Code::usage, fmt::format("{}: is the input itself; give another name", out));
-  check_writable(out);
-} catch (const Error& error) {
-  throw Error(error.code(), fmt::format("{}: {}", option, error.what()));
-}
-
-void check_outs(std::span<const Out> outs, const std::string& input) {
-  for (const Out& out : outs) {
-    if (!out.file) continue;
-    check_out(out.option, *out.file, input);
-    for (const Out& other : outs) {
-      if (&other == &out) break;
-      if (other.file && place_of(*other.file) == place_of(*out.file))
-        throw Error(Code::usage, fmt::format("{} and {} name the same file, {}; give two", other.option,
-                                             out.option, *out.file));
-    }
-  }
 }
 
 }  // namespace tamis::cli

@@ -14,8 +14,8 @@
 
 #include "command.h"
 #include "conditions.h"
-#include "files.h"
 #include "numbers.h"
+#include "pattern_file.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -40,7 +40,7 @@ constexpr const char* description =
     "bound_sharper, conditions, ...}; bounds are in columns (m), null where they exceed the rows.";
 
 struct Options {
-  std::string pattern;
+  PatternFile pattern;
   std::string dims;
   std::int64_t steps = 0;
   std::uint64_t seed = 0;
@@ -85,10 +85,11 @@ std::string report_json(const Report& report) {
                                 {"bound_6", bound_json(report.bound(report.result.paper_bound))},
                                 {"bound_sharper", bound_json(report.bound(report.result.sharper_bound))},
                                 {"conditions", conditions_json(report.conditions)},
-                                {"pattern", report.options.pattern},
+                                {"pattern", report.options.pattern.name},
                                 {"rows", report.pattern.rows},
                                 {"columns", report.pattern.cols},
                                 {"nonzeros", report.pattern.nonzeros()},
+                                {"dropped", report.pattern.dropped},
                                 {"seed", report.options.seed},
                                 {"threads", report.threads}});
 }
@@ -103,13 +104,14 @@ std::string report_text(const Report& report) {
   const Frontier& result = report.result;
   std::string text = fmt::format(
       "pattern        {}: {} × {}, {} nonzeros\n"
+      "{}"
       "conditions     {}\n"
       "lower bound    {}\n"
       "equation (9)   {}\n"
       "bound (6)      {}\n"
       "sharper bound  {}\n\n",
-      printable(report.options.pattern), report.pattern.rows, report.pattern.cols,
-      report.pattern.nonzeros(), conditions_text(report.conditions),
+      printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
+      report.pattern.nonzeros(), dropped_text(report.pattern, 15), conditions_text(report.conditions),
       result.lower_bound > 0 ? fmt::format("norm product {:.6g}", result.lower_bound) : "none is known",
       report.conditions.weak ? "none for weak conditions"
                              : fmt::format("norm product {:.6g}", result.paper),
@@ -191,8 +193,7 @@ int run_frontier(const Options& options, const Globals& globals) {
                          .seed = options.seed,
                          .threads = globals.threads};
   if (!options.dims.empty()) wanted.dims = list_of<std::int64_t>("--dims", options.dims);
-  const Pattern pattern = read_pattern(options.pattern);
-  if (options.vega) check_out("--vega", *options.vega, options.pattern);
+  const Pattern pattern = options.pattern.read();
   watch_interrupts();
   std::optional<Frontier> result;
   {
@@ -208,21 +209,19 @@ int run_frontier(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_frontier(CLI::App& app, const Globals& globals) {
+Run declare_frontier(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis frontier data/pattern-32.mtx --dims 2,4,8 --steps 200");
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
-      ->type_name("PATTERN")
-      ->required();
+  add_pattern(app, files, options->pattern);
   app.add_option("--dims", options->dims, "numbers of columns, ascending (default: 2,3,4,6,8,12,...,64)")
       ->type_name("M,...");
-  add_conditions(app, options->conditions, true);
+  add_conditions(app, options->conditions);
   at_least_one(app.add_option("--steps", options->steps,
                               "steps of each descent (default: 2000, or 1000 above four million pairs)")
                    ->type_name("N"));
   a_seed(app.add_option("--seed", options->seed, "of the starts (default: 0)")->type_name("S"));
-  app.add_option("--vega", options->vega, "write a Vega-Lite chart here (JSON)")->type_name("FILE");
+  files.writes(app.add_option("--vega", options->vega, "write a Vega-Lite chart here (JSON)"));
   return [options, &globals] { return run_frontier(*options, globals); };
 }
 

@@ -133,7 +133,7 @@ std::string trace_text(const Trace& trace) {
 
 }  // namespace
 
-Run declare_info(CLI::App& app, const Globals& globals) {
+Run declare_info(CLI::App& app, Files& files, const Globals& globals) {
   app.description(
       "What this build can use here, or what a trace holds\n\n"
       "Without TRACE: version, compiled sets of kernels (targets), which of them run on this CPU and which "
@@ -141,7 +141,7 @@ Run declare_info(CLI::App& app, const Globals& globals) {
       "metadata; the header is checked whole, the numbers are not read.");
   app.footer("tamis info data/smollm2-kjv-8k-small.safetensors");
   auto path = std::make_shared<std::optional<std::string>>();
-  app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)")->type_name("TRACE");
+  files.reads(app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)"), "TRACE");
   return [path, &globals] {
     if (!path->has_value()) {
       fmt::print("{}", globals.json ? json_text(build_json(globals)) : build_text(globals));

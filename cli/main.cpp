@@ -10,34 +10,28 @@
 
 #include "command.h"
 #include "sweep/launch.h"
+#include "terminal/complain.h"
 #include "terminal/interrupt.h"
 #include "text/usage.h"
 
 namespace {
 
 using tamis::Code;
+using tamis::cli::complain;
 
-int complain(int status, const std::string& sentence) {
-  fmt::print(stderr, "tamis: {}\n", sentence);
-  return status;
-}
-
-int status_of(Code code) { return code == Code::usage || code == Code::input ? 2 : 3; }
-
-int run(int argc, char** argv) {
+int run(int argc, const char* const* argv) {
   tamis::cli::Program program;
   try {
-    program.app().parse(argc, argv);
+    program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", program.app().help());
     return 0;
   } catch (const CLI::CallForVersion& version) {
     fmt::print("{}\n", version.what());
     return 0;
-  } catch (const CLI::ParseError& error) {
-    // Rank 0 says it for all ranks that share a sweep.
-    if (program.app().got_subcommand("sweep") && tamis::cli::launch().rank > 0) return 0;
-    return complain(2, tamis::cli::usage_sentence(program.app(), error));
+  } catch (const tamis::Error&) {
+    if (program.follows()) return 0;
+    throw;
   }
   return program.run();
 }
@@ -51,14 +45,20 @@ int finish(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Asked of the words themselves: they may be what cannot be parsed. Rank 0 speaks for all ranks.
+  const bool json = tamis::cli::asks_for_json(argc, argv) && tamis::cli::launch().rank == 0;
+  const auto failed = [&](Code code, const std::string& sentence) {
+    if (json) fmt::print("{}", tamis::cli::error_json(code, sentence));
+    return complain(tamis::cli::status_of(code), sentence);
+  };
   try {
     return finish(run(argc, argv));
   } catch (const tamis::Error& error) {
     if (error.code() == Code::cancelled) tamis::cli::die_of_interrupt();
-    return complain(status_of(error.code()), error.what());
+    return failed(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return complain(3, "out of memory");
+    return failed(Code::internal, "out of memory");
   } catch (const std::exception& error) {
-    return complain(3, error.what());
+    return failed(Code::internal, error.what());
   }
 }

@@ -6,7 +6,7 @@
 
 namespace tamis::cli {
 
-Run declare_manual(CLI::App& app, const Globals& /*globals*/) {
+Run declare_manual(CLI::App& app, Files& /*files*/, const Globals& /*globals*/) {
   app.description(
       "The manual of all commands\n\n"
       "Prints the manual page, or the same text in Markdown. To read it: tamis manual | man -l -");

@@ -14,7 +14,7 @@
 #include <tamis/text.h>
 
 #include "command.h"
-#include "files.h"
+#include "pattern_file.h"
 #include "terminal/json.h"
 
 namespace tamis::cli {
@@ -43,11 +43,12 @@ constexpr const char* description =
     "Printed are its size, the most nonzeros of a row and of a column (k), the largest ratio of two "
     "nonzeros of a row (gamma), and whether it is causal: square, nothing above the diagonal. --out writes "
     "it as Matrix Market, so a file of another kind is converted; names of topics and documents are not "
-    "kept. --json prints {pattern, rows, columns, nonzeros, k_rows, k_columns, gamma, causal, out}; gamma "
+    "kept. --json prints {pattern, rows, columns, nonzeros, dropped, k_rows, k_columns, gamma, causal, "
+    "out}; gamma "
     "is null if it is beyond f64.";
 
 struct Options {
-  std::string pattern;
+  PatternFile pattern;
   std::optional<std::int64_t> n;
   std::optional<std::int64_t> k;
   std::optional<double> gamma;
@@ -100,6 +101,11 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
+const Kind* kind_named(std::string_view name) {
+  const auto kind = std::ranges::find(kinds(), name, &Kind::name);
+  return kind == kinds().end() ? nullptr : &*kind;
+}
+
 /// The options of `made_of` that were given.
 std::vector<std::string> given_options(const Options& o) {
   const std::pair<const char*, bool> all[] = {
@@ -131,36 +137,36 @@ void check_options(const Kind& kind, const std::vector<std::string>& given) {
 }
 
 Pattern pattern_of(const Options& options) {
-  const auto kind = std::ranges::find(kinds(), std::string_view(options.pattern), &Kind::name);
-  const std::vector<std::string> given = given_options(options);
-  if (kind != kinds().end()) {
+  const Kind* kind = kind_named(options.pattern.name);
+  std::vector<std::string> given = given_options(options);
+  if (kind != nullptr) {
+    if (options.pattern.drop_empty) given.emplace_back("--drop-empty");
     check_options(*kind, given);
     return kind->make(options);
   }
   if (!given.empty()) {
     std::vector<std::string> names;
     for (const Kind& known : kinds()) names.emplace_back(known.name);
-    throw Error(
-        Code::usage,
-        fmt::format(
-            "{} is for patterns that are made ({}), and '{}' is none of them; a file takes only --out",
-            given.front(), fmt::join(names, ", "), printable(options.pattern)));
+    throw Error(Code::usage,
+                fmt::format("{} is for patterns that are made ({}), and '{}' is none of them; a file takes "
+                            "only --out and --drop-empty",
+                            given.front(), fmt::join(names, ", "), printable(options.pattern.name)));
   }
-  return read_pattern(options.pattern);
+  return options.pattern.read();
 }
 
 int run_pattern(const Options& options, const Globals& globals) {
-  if (options.out) check_out("--out", *options.out, options.trace.value_or(options.pattern));
   const Pattern pattern = pattern_of(options);
   const PatternFigures figures = figures_of(pattern);
   if (options.out) write_matrix_market(*options.out, pattern);
   if (globals.json) {
     fmt::print("{}",
                json_text(ordered_json{
-                   {"pattern", options.pattern},
+                   {"pattern", options.pattern.name},
                    {"rows", pattern.rows},
                    {"columns", pattern.cols},
                    {"nonzeros", pattern.nonzeros()},
+                   {"dropped", pattern.dropped},
                    {"k_rows", figures.most_per_row},
                    {"k_columns", figures.most_per_column},
                    {"gamma", std::isfinite(figures.gamma) ? ordered_json(figures.gamma) : ordered_json()},
@@ -172,23 +178,30 @@ int run_pattern(const Options& options, const Globals& globals) {
       "pattern   {}\n"
       "size      {} × {}\n"
       "nonzeros  {}\n"
+      "{}"
       "k         {} by rows, {} by columns\n"
       "gamma     {}\n"
       "causal    {}\n",
-      printable(options.pattern), pattern.rows, pattern.cols, pattern.nonzeros(), figures.most_per_row,
-      figures.most_per_column, figures.gamma, figures.causal ? "yes" : "no");
+      printable(options.pattern.name), pattern.rows, pattern.cols, pattern.nonzeros(),
+      dropped_text(pattern, 10), figures.most_per_row, figures.most_per_column, figures.gamma,
+      figures.causal ? "yes" : "no");
   return 0;
 }
 
 }  // namespace
 
-Run declare_pattern(CLI::App& app, const Globals& globals) {
+Run declare_pattern(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis pattern permutations --n 1024 --k 2 --gamma 2");
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "a file, or a word from the list above")
-      ->type_name("PATTERN")
+  const auto unless_made = [](const std::string& pattern) {
+    return kind_named(pattern) ? std::nullopt : std::optional(pattern);
+  };
+  files
+      .reads(app.add_option("PATTERN", options->pattern.name, "a file, or a word from the list above"),
+             "PATTERN", unless_made)
       ->required();
+  add_drop_empty(app, options->pattern);
   app.add_option("--n", options->n, "columns, and but for pairs also rows")->type_name("N");
   app.add_option("--k", options->k, "nonzeros in a row")->type_name("K");
   app.add_option("--gamma", options->gamma, "the larger of the two values (default: 1)")->type_name("G");
@@ -196,12 +209,11 @@ Run declare_pattern(CLI::App& app, const Globals& globals) {
   app.add_option("--reach", options->reach, "distance from the diagonal")->type_name("R");
   app.add_option("--size", options->size, "indices in a block")->type_name("S");
   app.add_flag("--causal", options->causal, "keep columns up to i in row i");
-  app.add_option("--trace", options->trace, "a trace (safetensors; format in docs/trace.md)")
-      ->type_name("TRACE");
+  files.reads(app.add_option("--trace", options->trace, "a trace (safetensors; format in docs/trace.md)"),
+              "TRACE");
   app.add_option("--layer", options->layer, "a layer of the trace")->type_name("L");
   app.add_option("--head", options->head, "a query head of that layer, from 0")->type_name("H");
-  app.add_option("--out", options->out, "write the pattern to this file, as Matrix Market")
-      ->type_name("FILE");
+  files.writes(app.add_option("--out", options->out, "write the pattern to this file, as Matrix Market"));
   return [options, &globals] { return run_pattern(*options, globals); };
 }
 

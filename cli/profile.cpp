@@ -101,8 +101,6 @@ int run_profile(const Options& options, const Globals& globals) {
   (void)chosen_layers(trace, options.layers);
   if (against) check_against(trace, wanted, *against, *options.against);
   watch_interrupts();
-  const Out outs[] = {{"--out", options.out}, {"--rows", options.rows}, {"--vega", options.vega}};
-  check_outs(outs, options.trace);
 
   Workspace workspace(globals.threads);
   RowsFile rows;
@@ -134,12 +132,13 @@ int run_profile(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_profile(CLI::App& app, const Globals& globals) {
+Run declare_profile(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis profile data/smollm2-kjv-8k-small.safetensors --eps 0.01,0.05");
   auto options = std::make_shared<Options>();
-  app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)")
-      ->type_name("TRACE")
+  files
+      .reads(app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)"),
+             "TRACE")
       ->required();
   app.add_option("--eps", options->eps, "shares of mass to leave out (default: 0.01,0.05)")
       ->type_name("E,...");
@@ -154,12 +153,12 @@ Run declare_profile(CLI::App& app, const Globals& globals) {
       ->allow_extra_args(false);
   a_seed(app.add_option("--seed", options->seed, "of the bootstrap and of the split of rows (default: 0)")
              ->type_name("N"));
-  app.add_option("--out", options->out, "write the profile to this file, as JSON")->type_name("FILE");
-  app.add_option("--rows", options->rows, "write the figures of every row to this safetensors file")
-      ->type_name("FILE");
-  app.add_option("--against", options->against, "compare with the profile in this file")->type_name("FILE");
-  app.add_option("--vega", options->vega, "write charts to this file, as Vega-Lite JSON")
-      ->type_name("FILE");
+  files.writes(app.add_option("--out", options->out, "write the profile to this file, as JSON"));
+  files.writes(
+      app.add_option("--rows", options->rows, "write the figures of every row to this safetensors file"));
+  files.reads(app.add_option("--against", options->against, "compare with the profile in this file"),
+              "FILE");
+  files.writes(app.add_option("--vega", options->vega, "write charts to this file, as Vega-Lite JSON"));
   return [options, &globals] { return run_profile(*options, globals); };
 }
 

@@ -16,7 +16,7 @@
 
 #include "command.h"
 #include "conditions.h"
-#include "files.h"
+#include "pattern_file.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -52,7 +52,7 @@ constexpr const char* description =
     "in columns (m), null where they exceed the rows. Exit status 0 if a witness was found, 1 if not.";
 
 struct Options {
-  std::string pattern;
+  PatternFile pattern;
   std::optional<std::string> out;
   std::string method = "auto";
   std::optional<std::int64_t> dim;
@@ -129,10 +129,11 @@ std::string report_json(const Report& report) {
       {"norm_lower_bound", report.bounds.norm_lower},
       {"bound_6", bound_json(report.bounds.paper)},
       {"bound_sharper", bound_json(report.bounds.sharper)},
-      {"pattern", report.options.pattern},
+      {"pattern", report.options.pattern.name},
       {"rows", report.pattern.rows},
       {"columns", report.pattern.cols},
       {"nonzeros", report.pattern.nonzeros()},
+      {"dropped", report.pattern.dropped},
       {"k_rows", figures.most_per_row},
       {"k_columns", figures.most_per_column},
       {"gamma", number_or_null(figures.gamma)},
@@ -156,10 +157,11 @@ std::string report_text(const Report& report) {
   const PatternFigures figures = figures_of(report.pattern);
   std::string text = fmt::format(
       "pattern       {}: {} × {}, {} nonzeros, k {} by rows and {} by columns, γ {:.6g}\n"
+      "{}"
       "conditions    {}\n",
-      printable(report.options.pattern), report.pattern.rows, report.pattern.cols,
+      printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
       report.pattern.nonzeros(), figures.most_per_row, figures.most_per_column, figures.gamma,
-      conditions_text(report.conditions));
+      dropped_text(report.pattern, 14), conditions_text(report.conditions));
   if (result.witness) {
     const Verification& verification = result.verification;
     const Checked& exact = verification[Arithmetic::exact];
@@ -191,7 +193,7 @@ std::string report_text(const Report& report) {
 
 int run_realise(const Options& options, const Globals& globals) {
   const Conditions conditions = options.conditions.or_else({});
-  const Pattern pattern = read_pattern(options.pattern);
+  const Pattern pattern = options.pattern.read();
   const RealiseOptions wanted{.method = method_named(options.method),
                               .conditions = conditions,
                               .dim = options.dim,
@@ -201,7 +203,6 @@ int run_realise(const Options& options, const Globals& globals) {
                               .steps = options.steps,
                               .seed = options.seed,
                               .threads = globals.threads};
-  if (options.out) check_out("--out", *options.out, options.pattern);
   const Bounds bounds = bounds_of(pattern, conditions);
   watch_interrupts();
   std::optional<Realisation> result;
@@ -218,18 +219,16 @@ int run_realise(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_realise(CLI::App& app, const Globals& globals) {
+Run declare_realise(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis realise data/pattern-32.mtx --dim 4 --steps 200");
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
-      ->type_name("PATTERN")
-      ->required();
-  app.add_option("--out", options->out, "write the witness here (safetensors)")->type_name("FILE");
+  add_pattern(app, files, options->pattern);
+  files.writes(app.add_option("--out", options->out, "write the witness here (safetensors)"));
   one_of(app.add_option("--method", options->method, "how to make it (default: auto)"),
          {"auto", "jl", "moment", "descent"});
   app.add_option("--dim", options->dim, "columns of q and k (default: as few as can be)")->type_name("M");
-  add_conditions(app, options->conditions, true);
+  add_conditions(app, options->conditions);
   app.add_option("--max-norm", options->max_norm, "largest norm product to accept")->type_name("R");
   app.add_option("--hidden", options->hidden, "with jl: write x, w_q, w_k of hidden size H as well")
       ->type_name("H");

@@ -10,10 +10,10 @@
 #include <tamis/text.h>
 
 #include "command.h"
-#include "files.h"
 #include "numbers.h"
 #include "sweep/launch.h"
 #include "sweep/report.h"
+#include "terminal/complain.h"
 #include "terminal/interrupt.h"
 #include "terminal/shown.h"
 
@@ -118,7 +118,6 @@ int run_plan(const Options& options, const Place& place, bool json) {
 /// Computes what is missing, unless only a report is asked for; then draws and prints what is known.
 int run_points(const Options& options, const Place& place, Ranks* ranks, bool json) {
   const Sweep sweep(request_of(options));
-  if (options.vega) check_out("--vega", *options.vega, store_of(options));
   SweepDone done{sweep, store_of(options), {}, {}, {}, place};
   done.without_trace = takes_trace(options.name) && !options.trace;
   {
@@ -134,8 +133,9 @@ int run_points(const Options& options, const Place& place, Ranks* ranks, bool js
   done.report = sweep.report(results);
   if (options.vega) write_text(*options.vega, done.report.vega);
   fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
-  if (const std::string failed = failures_text(done); !failed.empty()) throw Error(Code::io, failed);
-  return 0;
+  // No error that is thrown: what was printed is the answer, and says of each point how it failed.
+  const std::string failed = failures_text(done);
+  return failed.empty() ? 0 : complain(3, failed);
 }
 
 /// MPI starts only when all ranks start it: one that cannot must fail, so that mpirun ends those that wait.
@@ -161,15 +161,26 @@ int run_command(const Options& options, const Globals& globals) {
   if (launched.rank > 0) return alone ? 0 : follow(options, place, launched.rank);
   if (options.name == "status") return run_status(options, globals);
   if (options.dry_run) return run_plan(options, place, globals.json);
-  if (launched.size == 1 || options.report) return run_points(options, place, nullptr, globals.json);
-  std::unique_ptr<Ranks> ranks = start_ranks();
-  Ranks* all = ranks.get();
-  return lead_ranks(std::move(ranks), [&] { return run_points(options, place, all, globals.json); });
+  try {
+    if (launched.size == 1 || options.report) return run_points(options, place, nullptr, globals.json);
+    std::unique_ptr<Ranks> ranks = start_ranks();
+    Ranks* all = ranks.get();
+    return lead_ranks(std::move(ranks), globals.json,
+                      [&] { return run_points(options, place, all, globals.json); });
+  } catch (const Error& error) {
+    if (error.code() == Code::cancelled)
+      complain(3,
+               fmt::format("interrupted; what is done is kept in {}, and the same command{} goes on from "
+                           "there: {}",
+                           printable(store_of(options)), launched.by_mpirun ? " under mpirun" : "",
+                           globals.typed));
+    throw;
+  }
 }
 
 }  // namespace
 
-Run declare_sweep(CLI::App& app, const Globals& globals) {
+Run declare_sweep(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description());
   app.footer("tamis sweep fig3 --set n=16,32 --set matrices=1 --dry-run");
   auto options = std::make_shared<Options>();
@@ -177,18 +188,19 @@ Run declare_sweep(CLI::App& app, const Globals& globals) {
   for (const SweepKind& kind : sweep_kinds()) names.push_back(kind.name);
   names.emplace_back("status");
   one_of(app.add_option("NAME", options->name, "a sweep, or status")->required(), names);
-  app.add_option("--store", options->store, "the SQLite file that keeps results; made if there is none")
-      ->type_name("FILE");
+  files.keeps(app.add_option("--store", options->store,
+                             "the SQLite file that keeps results; made if there is none"));
   app.add_option("--set", options->set, "values of an axis instead of its own")
       ->type_name("AXIS=V,V...")
       ->allow_extra_args(false);
-  app.add_option("--trace", options->trace, "points over this trace too (format in docs/trace.md)")
-      ->type_name("TRACE");
+  files.reads(
+      app.add_option("--trace", options->trace, "points over this trace too (format in docs/trace.md)"),
+      "TRACE");
   a_seed(app.add_option("--seed", options->seed, "of all that is random (default: 0)")->type_name("N"));
   app.add_flag("--dry-run", options->dry_run, "list the points and a guess at the time; write nothing");
   app.add_flag("--report", options->report,
                "tell what the points say that are done; compute nothing and leave the store as it is");
-  app.add_option("--vega", options->vega, "write a Vega-Lite chart of the results")->type_name("FILE");
+  files.writes(app.add_option("--vega", options->vega, "write a Vega-Lite chart of the results"));
   return [options, &globals] { return run_command(*options, globals); };
 }
 

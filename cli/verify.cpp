@@ -15,6 +15,7 @@
 
 #include "command.h"
 #include "conditions.h"
+#include "pattern_file.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -37,8 +38,9 @@ constexpr const char* description =
     "  (24)  |L_ij - L_il - log(A_ij/A_il)| < eps2   where both are nonzero\n\n"
     "or, with --weak, only L_ij < L_il where A_ij = 0 and A_il != 0; with --causal for columns up to i "
     "only. "
-    "Conditions that are not given are those that the witness was made for, written in its metadata "
-    "(docs/witness.md). Every condition is checked with logits in f32, in f64, and exactly: numbers as "
+    "What the witness says it was made for, in its metadata (docs/witness.md), is shown and not believed: "
+    "--as-claimed checks that where no options say otherwise. Every condition is checked with logits in "
+    "f32, in f64, and exactly: numbers as "
     "they "
     "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the others "
     "say with which arithmetic it survives. The margin is the least slack of a condition, positive if all "
@@ -48,15 +50,17 @@ constexpr const char* description =
     "names, or its proof, must rule out the dimension.\n\n"
     "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, dim, "
     "rows, "
-    "columns, conditions, in, made_by, ...}: margin, worst_row and failing_rows are those of exact "
+    "columns, conditions, claimed, in, made_by, ...}: conditions are those checked, claimed those that the "
+    "witness says it was made for; margin, worst_row and failing_rows are those of exact "
     "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. An "
     "infinite number is null. Of a refutation it prints {holds, why, dim, hidden, grounds, ...}. Exit "
     "status 0 if the conditions hold exactly, 1 if not.";
 
 struct Options {
-  std::string pattern;
+  PatternFile pattern;
   std::string witness;
   AskedConditions conditions;
+  bool as_claimed = false;
 };
 
 struct Report {
@@ -95,9 +99,11 @@ std::string report_json(const Report& report) {
                                 {"rows", report.pattern.rows},
                                 {"columns", report.pattern.cols},
                                 {"nonzeros", report.pattern.nonzeros()},
+                                {"dropped", report.pattern.dropped},
                                 {"conditions", conditions_json(report.conditions)},
+                                {"claimed", conditions_json(report.witness.made_for)},
                                 {"in", in},
-                                {"pattern", report.options.pattern},
+                                {"pattern", report.options.pattern.name},
                                 {"witness", report.options.witness},
                                 {"made_by", report.witness.made_by},
                                 {"threads", report.threads},
@@ -110,6 +116,13 @@ std::string verdict_text(const Report& report) {
   return fmt::format("no: {} of {} rows fail", exact.failing_rows, report.pattern.rows);
 }
 
+/// What the witness says it was made for, and whether that is what was checked.
+std::string claimed_text(const Report& report) {
+  const std::string claimed = conditions_text(report.witness.made_for);
+  if (claimed == conditions_text(report.conditions)) return "the same";
+  return claimed + " (not checked; --as-claimed does)";
+}
+
 std::string report_text(const Report& report) {
   const Verification& result = report.result;
   const char* forms = !report.witness.has_inputs()    ? "q, k"
@@ -117,14 +130,17 @@ std::string report_text(const Report& report) {
                                                       : "q, k and x, w_q, w_k";
   std::string text = fmt::format(
       "pattern       {}: {} × {}, {} nonzeros\n"
+      "{}"
       "witness       {}: {} in {} dimensions\n"
       "conditions    {}\n"
+      "claimed       {}\n"
       "verdict       {}\n"
       "norm product  {:.6g}\n"
       "max |L|       {:.6g}\n\n",
-      printable(report.options.pattern), report.pattern.rows, report.pattern.cols,
-      report.pattern.nonzeros(), printable(report.options.witness), forms, report.dim(),
-      conditions_text(report.conditions), verdict_text(report), result.norm_product, result.max_logit);
+      printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
+      report.pattern.nonzeros(), dropped_text(report.pattern, 14), printable(report.options.witness), forms,
+      report.dim(), conditions_text(report.conditions), claimed_text(report), verdict_text(report),
+      result.norm_product, result.max_logit);
   std::vector<std::vector<std::string>> rows{
       {"arithmetic", "holds", "failing rows", "worst row", "margin"}};
   for (const Arithmetic a : arithmetics) {
@@ -139,14 +155,16 @@ std::string report_text(const Report& report) {
 int run_verify(const Options& options, const Globals& globals) {
   if (looks_like_json(options.witness)) {
     const AskedConditions& asked = options.conditions;
-    if (asked.eps1 || asked.eps2 || asked.causal)
+    if (asked.eps1 || asked.eps2 || asked.causal || options.as_claimed)
       throw Error(Code::usage,
-                  "--eps1, --eps2 and --causal are for witnesses; a refutation is of weak conditions");
+                  "--eps1, --eps2, --causal and --as-claimed are for witnesses; a refutation is of weak "
+                  "conditions");
     return verify_refutation(options.pattern, options.witness, globals);
   }
-  const Pattern pattern = read_pattern(options.pattern);
+  const Pattern pattern = options.pattern.read();
   const Witness witness = read_witness(options.witness);
-  const Conditions conditions = options.conditions.or_else(witness.made_for);
+  const Conditions conditions =
+      options.conditions.or_else(options.as_claimed ? witness.made_for : Conditions{});
   watch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   std::optional<Verification> result;
@@ -167,18 +185,19 @@ int run_verify(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-Run declare_verify(CLI::App& app, const Globals& globals) {
+Run declare_verify(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis verify data/pattern-32.mtx data/witness-32.safetensors");
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "a pattern: Matrix Market, .npy or TREC qrels")
-      ->type_name("PATTERN")
+  add_pattern(app, files, options->pattern);
+  files
+      .reads(app.add_option("WITNESS", options->witness,
+                            "a witness (docs/witness.md) or a refutation (docs/refutation.md)"),
+             "WITNESS")
       ->required();
-  app.add_option("WITNESS", options->witness,
-                 "a witness (docs/witness.md) or a refutation (docs/refutation.md)")
-      ->type_name("WITNESS")
-      ->required();
-  add_conditions(app, options->conditions, false);
+  add_conditions(app, options->conditions);
+  app.add_flag("--as-claimed", options->as_claimed,
+               "take conditions that are not given from the witness instead of the defaults");
   return [options, &globals] { return run_verify(*options, globals); };
 }
 

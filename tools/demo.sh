@@ -37,13 +37,14 @@ done
 say() { echo "tamis $*" | sed "s|$folder/||g" >> "$folder/commands.txt"; }
 run() { say "$@"; "$program" "$@"; }
 example() {  # NAME, options of pattern, --, options of realise
-  local name=$folder/$1 make=()
+  local name=$folder/$1 make=() conditions=()
   shift
   while [[ $1 != -- ]]; do make+=("$1"); shift; done
   shift
+  [[ " $* " == *" --weak "* ]] && conditions=(--weak)
   run pattern "${make[@]}" --out "$name.mtx" > /dev/null
   run realise "$name.mtx" "$@" --out "$name.safetensors" --json > "$name.realise.json"
-  run verify "$name.mtx" "$name.safetensors" --json > "$name.verify.json"
+  run verify "$name.mtx" "$name.safetensors" "${conditions[@]}" --json > "$name.verify.json"
 }
 example permutation permutations --n 512 --k 1 -- --dim 16
 example two-permutations permutations --n 1024 --k 2 --gamma 2 -- --dim 16 --steps 1000
@@ -57,7 +58,7 @@ decided() {  # NAME, the pattern's file
   # 1 says that something does not hold, which the page shows.
   for kind in witness:safetensors refutation:refutation.json; do
     [[ -e $name.${kind#*:} ]] || continue
-    run verify "$2" "$name.${kind#*:}" --json > "$name.${kind%%:*}.verify.json" || [[ $? -eq 1 ]]
+    run verify "$2" "$name.${kind#*:}" --weak --json > "$name.${kind%%:*}.verify.json" || [[ $? -eq 1 ]]
   done
 }
 run pattern banded --n 12 --reach 0 --out "$folder/identity.mtx" > /dev/null

@@ -15,13 +15,19 @@ constexpr std::string_view profile_prefix = "profile:";
 
 }  // namespace
 
+std::optional<std::string> profile_in(const std::string& text) {
+  if (!text.starts_with(profile_prefix)) return {};
+  return text.substr(profile_prefix.size());
+}
+
 Budgets::Budgets(const std::string& text) try : text_(text) {
-  if (!text.starts_with(profile_prefix)) {
+  const std::optional<std::string> profile = profile_in(text);
+  if (!profile) {
     all_ = parse_budget(text);
     text_ = to_string(all_);
     return;
   }
-  profile_ = text.substr(profile_prefix.size());
+  profile_ = *profile;
   if (profile_.empty()) throw Error(Code::usage, "profile: needs the name of a file after the colon");
   heads_ = read_profile_budgets(profile_);
 } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // --budget: one budget for every head, or a profile's budget for each.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include <tamis/trace.h>
 
 namespace tamis::cli {
+
+/// The file of profile:FILE.
+std::optional<std::string> profile_in(const std::string& text);
 
 class Budgets {
  public:

@@ -13,6 +13,8 @@
 #include <tamis/run.h>
 #include <tamis/text.h>
 
+#include "terminal/complain.h"
+
 namespace tamis::cli {
 namespace {
 
@@ -62,7 +64,7 @@ std::unique_ptr<Ranks> start_ranks() {
   return std::unique_ptr<Ranks>(function_of<Ranks*()>(module, "tamis_mpi_start")());
 }
 
-int lead_ranks(std::unique_ptr<Ranks> ranks, const std::function<int()>& lead) {
+int lead_ranks(std::unique_ptr<Ranks> ranks, bool json, const std::function<int()>& lead) {
   constexpr int failed = 3;
   int status = 0;
   std::exception_ptr error;
@@ -79,7 +81,9 @@ int lead_ranks(std::unique_ptr<Ranks> ranks, const std::function<int()>& lead) {
     } catch (const std::exception& told) {
       why = fmt::format("{}; then {}", told.what(), why);
     }
-    fmt::print(stderr, "tamis: {}\n", why);
+    if (error && json) fmt::print("{}", error_json(Code::io, why));
+    std::fflush(stdout);
+    complain(failed, why);
     ranks->abort(failed);
   }
   ranks.reset();

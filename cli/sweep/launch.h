@@ -20,7 +20,7 @@ Launch launch();
 std::unique_ptr<Ranks> start_ranks();
 
 /// Runs `lead`, what rank 0 does, then ends the other ranks, whatever happened; rethrows. Ranks that do not
-/// end are ended at once.
-int lead_ranks(std::unique_ptr<Ranks> ranks, const std::function<int()>& lead);
+/// end are ended at once, with this process, after what there is to say was said.
+int lead_ranks(std::unique_ptr<Ranks> ranks, bool json, const std::function<int()>& lead);
 
 }  // namespace tamis::cli

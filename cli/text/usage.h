@@ -1,4 +1,4 @@
-// A command line that cannot be parsed, in one sentence.
+// Command lines: one that cannot be parsed in a sentence, and what CLI11 would let pass.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,5 +8,14 @@ namespace tamis::cli {
 
 /// `app` is the program as far as it was parsed.
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error);
+
+/// Throws `usage` for a switch that is given a value, and for an option whose value after the = is empty,
+/// where CLI11 takes the next word. `app` is the program as far as it was parsed.
+void check_values(const CLI::App& app, int argc, const char* const* argv);
+
+bool asks_for_json(int argc, const char* const* argv);
+
+/// The words as they would have to be typed.
+std::string command_line(int argc, const char* const* argv);
 
 }  // namespace tamis::cli

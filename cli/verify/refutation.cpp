@@ -26,8 +26,8 @@ bool looks_like_json(const std::string& path) {
          front.find('\0') == std::string_view::npos;
 }
 
-int verify_refutation(const std::string& pattern_path, const std::string& path, const Globals& globals) {
-  const Pattern pattern = read_pattern(pattern_path);
+int verify_refutation(const PatternFile& file, const std::string& path, const Globals& globals) {
+  const Pattern pattern = file.read();
   const Refutation refutation = read_refutation(path);
   const auto begin = std::chrono::steady_clock::now();
   const RefutationCheck check = check_refutation(pattern, refutation);
@@ -40,17 +40,19 @@ int verify_refutation(const std::string& pattern_path, const std::string& path, 
                          {"hidden", refutation.hidden ? nlohmann::ordered_json(*refutation.hidden)
                                                       : nlohmann::ordered_json()},
                          {"grounds", name_of(refutation.grounds)},
-                         {"pattern", pattern_path},
+                         {"pattern", file.name},
+                         {"dropped", pattern.dropped},
                          {"refutation", path},
                          {"seconds", seconds}}));
     return check.holds ? 0 : 1;
   }
   fmt::print(
       "pattern       {}: {} × {}, {} nonzeros\n"
+      "{}"
       "refutation    {}: of {} column{}{}, by {}\n"
       "verdict       {}\n",
-      printable(pattern_path), pattern.rows, pattern.cols, pattern.nonzeros(), printable(path),
-      refutation.dim, refutation.dim == 1 ? "" : "s",
+      printable(file.name), pattern.rows, pattern.cols, pattern.nonzeros(), dropped_text(pattern, 14),
+      printable(path), refutation.dim, refutation.dim == 1 ? "" : "s",
       refutation.hidden ? fmt::format(" with hidden size {}", *refutation.hidden) : "",
       name_of(refutation.grounds),
       !check.holds ? "no: " + check.why

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "command.h"
+#include "pattern_file.h"
 
 namespace tamis::cli {
 
@@ -11,6 +12,6 @@ namespace tamis::cli {
 bool looks_like_json(const std::string& path);
 
 /// Prints the verdict; exit status 0 if the refutation holds, 1 if not.
-int verify_refutation(const std::string& pattern, const std::string& refutation, const Globals& globals);
+int verify_refutation(const PatternFile& pattern, const std::string& refutation, const Globals& globals);
 
 }  // namespace tamis::cli

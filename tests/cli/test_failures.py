@@ -254,16 +254,6 @@ def test_a_long_name_and_a_link_to_no_file_yet_are_written(trace, tmp_path):
     assert link.is_symlink() and digest(tmp_path / "real.safetensors") == digest(long)
 
 
-def test_the_trace_itself_is_no_place_for_results(trace, tmp_path):
-    before = digest(trace)
-    link = tmp_path / "link"
-    link.symlink_to(trace.name)
-    for out in (trace, link):
-        done = tamis("attend", trace, "--dense", "--out", out, status=2)
-        assert f"--out: {out}: is the input itself" in sentence_of(done)
-    assert digest(trace) == before and link.is_symlink()
-
-
 def test_a_full_disk_leaves_no_partial_file(trace, tmp_path):
     """A limit on file size stands in for a full disk: writing fails half way."""
 

@@ -129,7 +129,7 @@ BAD = {
     "descending": (["--dims", "4,2"], "must ascend"),
     "no number": (["--dims", "4,x"], "--dims: 'x' is not a number"),
     "no steps": (["--steps", 0], "--steps: '0' is not"),
-    "itself": (["--vega", "a.npy"], "--vega: a.npy: is the input itself"),
+    "itself": (["--vega", "a.npy"], "--vega: a.npy: is the file that PATTERN reads"),
 }
 
 

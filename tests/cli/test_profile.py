@@ -291,7 +291,7 @@ USAGE = {
     "negative sinks": ([DATA, "--sinks", "-1"], "sinks is -1"),
     "empty window": ([DATA, "--windows", "64,0"], "a window has 0 tokens"),
     "layer not in trace": ([DATA, "--layer", "4"], "it has 3, 12, 21"),
-    "out is the trace": ([DATA, "--out", DATA], "is the input itself"),
+    "out is the trace": ([DATA, "--out", DATA], "is the file that TRACE reads"),
     "out is a directory": ([DATA, "--out", "docs"], "--out: docs: is a directory"),
     "two outputs in one file": ([DATA, "--out", "x.json", "--vega", "./x.json"], "name the same file"),
     "no such profile": ([DATA, "--against", "nowhere.json"], "nowhere.json"),

@@ -32,12 +32,15 @@ def test_agrees_with_numpy(tmp_path, causal, dtype):
     save_file({"q": q, "k": k}, tmp_path / "w", EPS | {"causal": str(causal).lower(), "seed": "5"})
     expected = margins(a, q @ k.T, causal=causal)
     holds = bool((expected > 0).all())
-    said = json.loads(tamis("verify", pattern, tmp_path / "w", "--json", status=0 if holds else 1).stdout)
+    flag = ["--causal"] if causal else []
+    done = tamis("verify", pattern, tmp_path / "w", *flag, "--json", status=0 if holds else 1)
+    said = json.loads(done.stdout)
     assert said["holds"] == holds and said["failing_rows"] == (expected <= 0).sum()
     assert said["worst_row"] == expected.argmin()
     assert said["margin"] == pytest.approx(expected.min(), rel=1e-9)
     assert ("exact" in said["arithmetic"]) == holds
     assert said["conditions"] == {"eps1": 0.1, "eps2": 1, "causal": causal, "weak": False}
+    assert said["claimed"] == said["conditions"]
     assert said["made_by"] == {"seed": "5"}
     norms = [np.linalg.norm(x.astype(np.float64), axis=1).max() for x in (q, k)]
     assert said["norm_product"] == pytest.approx(norms[0] * norms[1], rel=1e-12)
@@ -58,7 +61,35 @@ def test_inputs_and_weights(tmp_path):
     assert said["dim"] == 5
 
 
-def test_options_override_what_the_witness_says(tmp_path):
+STRICT = {"eps1": 0.1, "eps2": 1, "causal": False, "weak": False}
+# How logits are spoilt, what the file then says of itself, and what that means.
+EASY = {
+    "weak": (1e-30, {"weak": "true"}, {"eps1": None, "eps2": None, "causal": False, "weak": True}),
+    "eps1": (0.01, {"eps1": "0.99999", "eps2": "1.5"}, STRICT | {"eps1": 0.99999, "eps2": 1.5}),
+    "eps2": (3, {"eps2": "1e9"}, STRICT | {"eps2": 1e9}),
+    "causal": (1, {"causal": "true"}, STRICT | {"causal": True}),
+}
+
+
+@pytest.mark.parametrize("name", EASY)
+def test_what_a_witness_claims_is_shown_and_not_believed(tmp_path, name):
+    scale, claim, claimed = EASY[name]
+    a, logits = planted(20, 6, causal=True)
+    if name == "causal":
+        logits[np.triu_indices(20, 1)] = 50
+    pattern, w = save_pattern(tmp_path / "a.npy", a), tmp_path / "w"
+    save_file({"q": scale * logits, "k": np.eye(20)}, w, EPS | claim)
+    said = json.loads(tamis("verify", pattern, w, "--json", status=1).stdout)
+    assert not said["holds"] and said["conditions"] == STRICT and said["claimed"] == claimed
+    assert said["margin"] == pytest.approx(margins(a, scale * logits).min(), rel=1e-9)
+    text = tamis("verify", pattern, w, status=1).stdout
+    assert "conditions    eps1 0.1, eps2 1\nclaimed       " in text and "(not checked; --as-claimed" in text
+    said = json.loads(tamis("verify", pattern, w, "--as-claimed", "--json").stdout)
+    assert said["holds"] and said["conditions"] == said["claimed"] == claimed
+    assert "claimed       the same" in tamis("verify", pattern, w, "--as-claimed").stdout
+
+
+def test_options_stand_above_what_the_witness_claims(tmp_path):
     a, logits = planted(10, 4)
     pattern = save_pattern(tmp_path / "a.npy", a)
     save_file({"q": logits, "k": np.eye(10)}, tmp_path / "w", EPS | {"weak": "true"})
@@ -68,12 +99,14 @@ def test_options_override_what_the_witness_says(tmp_path):
             tamis("verify", pattern, tmp_path / "w", "--json", *options, status=status).stdout
         )["margin"]
 
-    assert margin() == pytest.approx(margins(a, logits, weak=True).min(), rel=1e-9)
-    strict = margins(a, logits, 0.5, 1).min()
-    assert margin("--eps1", 0.5) == pytest.approx(strict, rel=1e-9)
+    weak = margins(a, logits, weak=True).min()
+    assert margin("--weak") == margin("--as-claimed") == pytest.approx(weak, rel=1e-9)
+    assert margin() == pytest.approx(margins(a, logits).min(), rel=1e-9)
     tight = margins(a, logits, 0.1, 0.01).min()
     assert tight < 0
-    assert margin("--eps2", 0.01, status=1) == pytest.approx(tight, rel=1e-9)
+    for claim in ([], ["--as-claimed"]):
+        assert margin("--eps1", 0.5, *claim) == pytest.approx(margins(a, logits, 0.5, 1).min(), rel=1e-9)
+        assert margin("--eps2", 0.01, *claim, status=1) == pytest.approx(tight, rel=1e-9)
 
 
 def test_the_table_and_the_number_of_threads(tmp_path):
