@@ -87,17 +87,23 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void check_values(const CLI::App& app, int argc, const char* const* argv) {
-  for (const std::string_view word : words_of(argc, argv)) {
+  const auto name_in = [](std::string_view word) { return std::string(word.substr(0, word.find('='))); };
+  const auto names_option = [&](std::string_view word) {
+    return word.starts_with('-') && option_named(app, name_in(word)) != nullptr;
+  };
+  const auto words = words_of(argc, argv);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
     if (word == "--") return;
-    const std::size_t equals = word.find('=');
-    if (!word.starts_with('-') || equals == std::string_view::npos) continue;
-    const std::string name(word.substr(0, equals));
-    const CLI::Option* option = option_named(app, name);
-    if (option == nullptr) continue;
-    if (option->get_items_expected_max() == 0)
+    if (!names_option(word)) continue;
+    const std::string name = name_in(word);
+    const bool is_switch = option_named(app, name)->get_items_expected_max() == 0;
+    if (is_switch && word != name)
       throw Error(Code::usage,
                   fmt::format("{}: takes no value; give {} or leave it out", printable(word), name));
-    if (equals + 1 == word.size()) throw Error(Code::usage, fmt::format("{}: its value is missing", name));
+    const bool takes_next = word == name && i + 1 < words.size() && names_option(words[i + 1]);
+    if (!is_switch && (takes_next || word == name + '='))
+      throw Error(Code::usage, fmt::format("{}: its value is missing", name));
   }
 }
 

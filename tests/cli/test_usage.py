@@ -53,7 +53,8 @@ def test_an_option_is_given_once_and_its_value_is_there(command, option):
         word = "cpu"
     twice = sentence_of(tamis(command, option, word, option, word, status=2))
     assert f"{option}: is given more than once; give it once" in twice
-    assert f"{option}: its value is missing" in sentence_of(tamis(command, f"{option}=", "x", status=2))
+    for words in ([f"{option}=", "x"], [option, "--help"], [option, "--threads=1"], [option]):
+        assert f"{option}: its value is missing" in sentence_of(tamis(command, *words, status=2))
 
 
 @pytest.mark.parametrize(
