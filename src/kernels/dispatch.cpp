@@ -4,6 +4,7 @@
 #endif
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -64,7 +65,7 @@ const Kernels& choose() {
   fail(Code::usage, "TAMIS_TARGET={} names no target; it may be one of {}", wanted, known);
 }
 
-thread_local const Kernels* forced = nullptr;
+std::atomic<const Kernels*> forced{nullptr};
 
 }  // namespace
 
@@ -74,7 +75,7 @@ const KernelTarget* kernel_targets(int& count) {
 }
 
 const Kernels& kernels() {
-  if (forced != nullptr) return *forced;
+  if (const Kernels* all = forced.load(std::memory_order_relaxed); all != nullptr) return *all;
   static const Kernels& chosen = choose();
   return chosen;
 }

@@ -99,7 +99,8 @@ struct KernelTarget {
 };
 const KernelTarget* kernel_targets(int& count);
 
-/// For tests: use these kernels on the calling thread's next calls; null restores the choice.
+/// For tests: use these kernels in all threads of the process; null restores the choice. Not while a call
+/// runs.
 void force_kernels(const Kernels* kernels);
 
 }  // namespace tamis

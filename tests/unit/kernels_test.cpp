@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include <tamis/dtype.h>
@@ -111,6 +112,15 @@ TEST(Targets, OneRunsHereAndNamesAreUnique) {
   EXPECT_TRUE(all.front().runs_here);
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i].name, all[j].name);
+}
+
+TEST(Kernels, ForcedOnesAreUsedByEveryThread) {
+  for_each_target([](const char*) {
+    const Kernels* const here = &kernels();
+    const Kernels* there = nullptr;
+    std::jthread([&] { there = &kernels(); }).join();
+    EXPECT_EQ(there, here);
+  });
 }
 
 }  // namespace
