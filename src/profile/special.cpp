@@ -1,6 +1,6 @@
 #include "profile/special.h"
 
-#include <math.h>  // lgamma_r: std::lgamma writes a global sign
+#include <math.h>  // lgamma_r
 
 #include <algorithm>
 #include <cmath>
@@ -8,12 +8,13 @@
 #include <numbers>
 
 namespace tamis {
-namespace {
 
 double log_gamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
+
+namespace {
 
 /// The continued fraction of I_x(a, b) by Lentz's method; converges quickly for x < (a + 1)/(a + b + 2).
 double beta_fraction(double a, double b, double x) {
@@ -124,7 +125,7 @@ double chi_squared_tail(double df, double x) {
   if (!(x > 0)) return 1;
   const double a = 0.5 * df;
   const double t = 0.5 * x;
-  const double front = std::exp(a * std::log(t) - t - std::lgamma(a));  // t^a·e^−t/Γ(a)
+  const double front = std::exp(a * std::log(t) - t - log_gamma(a));  // t^a·e^−t/Γ(a)
   if (t < a + 1) {
     // The lower part: front·Σ t^i/(a(a + 1)…(a + i)).
     double term = 1 / a;

@@ -4,6 +4,8 @@
 
 namespace tamis {
 
+/// log Γ(x), x > 0. std::lgamma writes a global sign, which other threads would write too.
+double log_gamma(double x);
 /// P(Z > x) of a standard normal Z, to full relative accuracy in both tails.
 double normal_tail(double x);
 /// log P(Z > x), also where the probability itself underflows.

@@ -27,7 +27,7 @@ double poisson_upper(std::int64_t seen, double delta) {
       sum += term;
       term *= i / mean;
     }
-    const double log_p = x * std::log(mean) - mean - std::lgamma(x + 1) + std::log(sum);
+    const double log_p = x * std::log(mean) - mean - log_gamma(x + 1) + std::log(sum);
     (log_p > std::log(delta) ? low : high) = mean;
   }
   return high;

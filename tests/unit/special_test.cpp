@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include <tamis/dmin.h>
 
 namespace tamis {
 namespace {
@@ -66,6 +69,21 @@ TEST(Special, FisherTailIsItsClosedFormForTwoDegrees) {
     for (const double df : {1.0, 7.0, 240.5})
       EXPECT_NEAR(f_tail(2, df, f), std::pow(1 + 2 * f / df, -df / 2), 1e-11);
   EXPECT_EQ(f_tail(3, 4, 0), 1);
+}
+
+TEST(Special, NothingWritesTheSignThatLgammaLeavesForTheWholeProcess) {
+  const int before = ::signgam;
+  ::signgam = 7;
+  EXPECT_GT(log_gamma(0.5), 0);
+  EXPECT_GT(chi_squared_tail(30, 2), 0);
+  EXPECT_GT(chi_squared_tail(0.5, 20), 0);
+  EXPECT_GT(f_tail(2, 3, 4), 0);
+  EXPECT_GT(student_quantile(5, 0.9), 0);
+  EXPECT_GT(beta_quantile(3, 4, 0.1), 0);
+  const std::vector<std::vector<Acceptance>> matrices(1, {{4, 100, 3}, {8, 100, 50}});
+  EXPECT_GE(dmin_law(matrices, 16, 0.5, 0.05, 4, 2).window_error, 0);
+  EXPECT_EQ(::signgam, 7);
+  ::signgam = before;
 }
 
 }  // namespace
