@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct KvPages {
   std::int64_t tokens = 0;
   std::int64_t k_stride = 0;  ///< elements from one token's key to the next within a page
   std::int64_t v_stride = 0;  ///< the same for values
+  /// Of keys and values, where it is known; a call in another dtype then throws `usage`.
+  std::optional<DType> dtype{};
   /// A number for each page: pages with the same number hold the same tokens, as far as both go. By it an
   /// Index knows whether it was made of these tokens. Null where nobody counts: that other tokens have
   /// taken the place of indexed ones is then for the caller to tell, by Index::truncate.
@@ -88,6 +91,8 @@ class TAMIS_API KvStore {
 
  private:
   struct Impl;
+  /// Throws `usage` if it was moved from.
+  [[nodiscard]] Impl& inside() const;
   std::unique_ptr<Impl> impl_;
 };
 

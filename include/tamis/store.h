@@ -69,6 +69,8 @@ class TAMIS_API SweepStore {
 
  private:
   struct Impl;
+  /// Throws `usage` if it was moved from.
+  [[nodiscard]] Impl& inside() const;
   std::unique_ptr<Impl> impl_;
 };
 

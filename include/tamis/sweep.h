@@ -83,6 +83,8 @@ class TAMIS_API Sweep {
 
  private:
   struct Impl;
+  /// Throws `usage` if it was moved from.
+  [[nodiscard]] const Impl& inside() const;
   std::unique_ptr<const Impl> impl_;
 };
 

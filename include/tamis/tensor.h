@@ -84,6 +84,8 @@ class TAMIS_API SafetensorsFile {
   friend struct SafetensorsAccess;
   struct Impl;
   explicit SafetensorsFile(std::unique_ptr<Impl> impl);
+  /// Throws `usage` if it was moved from.
+  [[nodiscard]] const Impl& inside() const;
   std::unique_ptr<Impl> impl_;
 };
 

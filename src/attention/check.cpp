@@ -29,6 +29,12 @@ void check_kv_dtype(DType dtype) {
     fail(Code::usage, "keys and values of dtype {}: it must be f32, f16 or bf16", name_of(dtype));
 }
 
+void check_dtype(DType dtype, const KvPages& pages, std::size_t head) {
+  if (pages.dtype && *pages.dtype != dtype)
+    fail(Code::usage, "KV head {} holds {}, not {} as the call says", head, name_of(*pages.dtype),
+         name_of(dtype));
+}
+
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen) {
   if (shape.kv_heads < 1 || shape.query_heads < 1 || shape.query_heads % shape.kv_heads != 0)
@@ -50,6 +56,7 @@ void check_arguments(const Shape& shape, View<const float> q, std::span<const Kv
          shape.queries);
   for (std::size_t h = 0; h < kv.size(); ++h) {
     const KvPages& head = kv[h];
+    check_dtype(shape.dtype, head, h);
     if (head.tokens < 0 || head.tokens > most_tokens)
       fail(Code::usage, "KV head {} has {} tokens; they must lie in 0 … {}", h, head.tokens, most_tokens);
     if (head.tokens > 0 && (head.k == nullptr || head.v == nullptr))

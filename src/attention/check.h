@@ -23,6 +23,8 @@ void check_not_null(const char* name, View<T> matrix) {
 void check_head_sizes(const Shape& shape);
 /// Throws `usage` unless keys and values can be of this type.
 void check_kv_dtype(DType dtype);
+/// Throws `usage` if a KV head's pages are known to hold another type.
+void check_dtype(DType dtype, const KvPages& pages, std::size_t head);
 /// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
 void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen);

@@ -9,6 +9,7 @@
 
 #include "attention/check.h"
 #include "core/fail.h"
+#include "core/inside_of.h"
 #include "core/slab.h"
 
 namespace tamis {
@@ -48,7 +49,7 @@ PageTables::PageTables(DType dtype, const void* k, const void* v, std::int64_t k
     add_pages(k, h, head_dim);
     add_pages(v, h, value_dim);
     const void* const* first = pages_.data() + 2 * h * pages;
-    heads_.push_back({first, first + pages, tokens, head_dim, value_dim, nullptr});
+    heads_.push_back({first, first + pages, tokens, head_dim, value_dim, dtype, nullptr});
   }
 }
 
@@ -92,7 +93,7 @@ struct KvStore::Impl {
 
   void refresh() {
     for (std::size_t h = 0; h < heads.size(); ++h)
-      heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim, stamps.data()};
+      heads[h] = {k[h].data(), v[h].data(), tokens, head_dim, value_dim, dtype, stamps.data()};
   }
 
   /// Sets the number of tokens, for which there is room; stamps pages that are new.
@@ -208,7 +209,7 @@ KvStore& KvStore::operator=(KvStore&&) noexcept = default;
 
 KvStore::KvStore(const KvStore& other)
     : KvStore(other.dtype(), other.kv_heads(), other.head_dim(), other.value_dim()) {
-  const Impl& from = *other.impl_;
+  const Impl& from = other.inside();
   impl_->reserve(from.tokens);
   const auto copy_pages = [&](const std::vector<void*>& to, const std::vector<void*>& source,
                               std::int64_t dim) {
@@ -233,7 +234,7 @@ KvStore& KvStore::operator=(const KvStore& other) {
 }
 
 void KvStore::append(View<const float> k, View<const float> v) {
-  const Impl& store = *impl_;
+  Impl& store = inside();
   if (k.rows < 0 || k.rows != v.rows || k.rows % store.kv_heads != 0 || k.stride < k.cols ||
       v.stride < v.cols || k.cols != store.head_dim || v.cols != store.value_dim)
     fail(Code::usage,
@@ -243,14 +244,14 @@ void KvStore::append(View<const float> k, View<const float> v) {
          k.rows, k.cols, v.rows, v.cols, store.kv_heads, store.head_dim, store.value_dim);
   check_fits(store.dtype, k, "keys");
   check_fits(store.dtype, v, "values");
-  impl_->append(
+  store.append(
       k.rows / store.kv_heads,
       [&](std::byte* to, std::int64_t row) { round_row(store.dtype, k.row(row), to); },
       [&](std::byte* to, std::int64_t row) { round_row(store.dtype, v.row(row), to); });
 }
 
 void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
-  const Impl& store = *impl_;
+  Impl& store = inside();
   if (new_tokens < 0 || (new_tokens > 0 && (k == nullptr || v == nullptr)))
     fail(Code::usage, "{} tokens to append, or null keys or values", new_tokens);
   check_finite(store.dtype, k, store.kv_heads * new_tokens * store.head_dim, "keys", store.head_dim);
@@ -261,27 +262,29 @@ void KvStore::append(const void* k, const void* v, std::int64_t new_tokens) {
       std::memcpy(to, from + static_cast<std::size_t>(row) * bytes, bytes);
     };
   };
-  impl_->append(new_tokens, put(k, store.head_dim), put(v, store.value_dim));
+  store.append(new_tokens, put(k, store.head_dim), put(v, store.value_dim));
 }
 
 void KvStore::truncate(std::int64_t tokens) {
-  if (tokens < 0 || tokens > impl_->tokens)
-    fail(Code::usage, "cannot truncate {} tokens to {}", impl_->tokens, tokens);
-  if (tokens == impl_->tokens) return;
-  impl_->set_tokens(tokens);
-  impl_->stamp_rest();
+  Impl& store = inside();
+  if (tokens < 0 || tokens > store.tokens)
+    fail(Code::usage, "cannot truncate {} tokens to {}", store.tokens, tokens);
+  if (tokens == store.tokens) return;
+  store.set_tokens(tokens);
+  store.stamp_rest();
 }
 
-DType KvStore::dtype() const { return impl_->dtype; }
-std::int64_t KvStore::tokens() const { return impl_->tokens; }
-std::int64_t KvStore::kv_heads() const { return impl_->kv_heads; }
-std::int64_t KvStore::head_dim() const { return impl_->head_dim; }
-std::int64_t KvStore::value_dim() const { return impl_->value_dim; }
-std::span<const KvPages> KvStore::heads() const { return impl_->heads; }
+KvStore::Impl& KvStore::inside() const { return inside_of(impl_, "a KvStore"); }
+DType KvStore::dtype() const { return inside().dtype; }
+std::int64_t KvStore::tokens() const { return inside().tokens; }
+std::int64_t KvStore::kv_heads() const { return inside().kv_heads; }
+std::int64_t KvStore::head_dim() const { return inside().head_dim; }
+std::int64_t KvStore::value_dim() const { return inside().value_dim; }
+std::span<const KvPages> KvStore::heads() const { return inside().heads; }
 
 std::size_t KvStore::bytes() const {
   std::size_t total = 0;
-  for (const auto& slab : impl_->slabs) total += slab.get_deleter().bytes;
+  for (const auto& slab : inside().slabs) total += slab.get_deleter().bytes;
   return total;
 }
 

@@ -7,6 +7,7 @@
 
 #include <tamis/tensor.h>
 #include "core/fail.h"
+#include "core/inside_of.h"
 #include "io/parsers.h"
 #include "io/safetensors_header.h"
 #include "io/safetensors_writer.h"
@@ -42,20 +43,23 @@ SafetensorsFile::~SafetensorsFile() = default;
 SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
 SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
 
-const std::string& SafetensorsFile::path() const { return impl_->source->name(); }
-const Metadata& SafetensorsFile::metadata() const { return impl_->header.metadata; }
-std::span<const TensorInfo> SafetensorsFile::tensors() const { return impl_->header.tensors; }
+const SafetensorsFile::Impl& SafetensorsFile::inside() const {
+  return inside_of(impl_, "a SafetensorsFile");
+}
+const std::string& SafetensorsFile::path() const { return inside().source->name(); }
+const Metadata& SafetensorsFile::metadata() const { return inside().header.metadata; }
+std::span<const TensorInfo> SafetensorsFile::tensors() const { return inside().header.tensors; }
 
 const TensorInfo* SafetensorsFile::find(std::string_view name) const {
-  const auto found = impl_->by_name.find(name);
-  return found == impl_->by_name.end() ? nullptr : &impl_->header.tensors[found->second];
+  const auto found = inside().by_name.find(name);
+  return found == inside().by_name.end() ? nullptr : &inside().header.tensors[found->second];
 }
 
 Tensor SafetensorsFile::read(std::string_view name) const {
-  const auto found = impl_->by_name.find(name);
-  if (found == impl_->by_name.end()) fail(Code::input, "{}: there is no tensor {}", path(), quote(name));
-  Tensor tensor(impl_->header.tensors[found->second]);
-  impl_->source->read_at(impl_->header.start[found->second], tensor.bytes());
+  const auto found = inside().by_name.find(name);
+  if (found == inside().by_name.end()) fail(Code::input, "{}: there is no tensor {}", path(), quote(name));
+  Tensor tensor(inside().header.tensors[found->second]);
+  inside().source->read_at(inside().header.start[found->second], tensor.bytes());
   return tensor;
 }
 

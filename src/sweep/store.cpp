@@ -12,6 +12,7 @@
 
 #include "core/fail.h"
 #include "core/hash.h"
+#include "core/inside_of.h"
 #include "io/file.h"
 #include "io/text.h"
 #include "sweep/database.h"
@@ -318,14 +319,15 @@ SweepStore::~SweepStore() = default;
 SweepStore::SweepStore(SweepStore&&) noexcept = default;
 SweepStore& SweepStore::operator=(SweepStore&&) noexcept = default;
 
-const std::string& SweepStore::path() const { return impl_->path; }
+SweepStore::Impl& SweepStore::inside() const { return inside_of(impl_, "a SweepStore"); }
+const std::string& SweepStore::path() const { return inside().path; }
 
 void SweepStore::plan(const std::string& sweep, std::span<const SweepPoint> points) {
-  Transaction transaction(*impl_->database);
-  Statement forget(*impl_->database, "DELETE FROM planned WHERE sweep = ?1");
+  Transaction transaction(*inside().database);
+  Statement forget(*inside().database, "DELETE FROM planned WHERE sweep = ?1");
   forget.bind(1, sweep);
   forget.step();
-  Statement add(*impl_->database, "INSERT INTO planned VALUES (?1, ?2, ?3, ?4)");
+  Statement add(*inside().database, "INSERT INTO planned VALUES (?1, ?2, ?3, ?4)");
   add.bind(1, sweep);
   for (std::size_t i = 0; i < points.size(); ++i) {
     add.bind(2, static_cast<std::int64_t>(i));
@@ -338,17 +340,17 @@ void SweepStore::plan(const std::string& sweep, std::span<const SweepPoint> poin
 }
 
 void SweepStore::record(const std::string& sweep, std::span<const StoredPoint> points) {
-  Transaction transaction(*impl_->database);
-  insert_points(*impl_->database, sweep, points);
+  Transaction transaction(*inside().database);
+  insert_points(*inside().database, sweep, points);
   transaction.commit();
 }
 
 std::vector<std::optional<StoredPoint>> SweepStore::look_up(const std::string& sweep,
                                                             std::span<const SweepPoint> points) const {
-  const Transaction one_moment(*impl_->database, "BEGIN");
+  const Transaction one_moment(*inside().database, "BEGIN");
   std::vector<std::optional<StoredPoint>> found(points.size());
   Statement get(
-      *impl_->database,
+      *inside().database,
       "SELECT result, error, seconds, version, target, parameters FROM point WHERE sweep = ?1 AND "
       "parameters = ?2");
   get.bind(1, sweep);
@@ -361,12 +363,12 @@ std::vector<std::optional<StoredPoint>> SweepStore::look_up(const std::string& s
 }
 
 std::vector<StoredSweep> SweepStore::status() const {
-  const Transaction one_moment(*impl_->database, "BEGIN");
+  const Transaction one_moment(*inside().database, "BEGIN");
   std::map<std::string, StoredSweep> sweeps;
-  Statement grid(*impl_->database,
+  Statement grid(*inside().database,
                  "SELECT planned.sweep, guess, seconds, result IS NULL FROM planned LEFT JOIN point USING "
                  "(sweep, parameters)");
-  Statement held(*impl_->database,
+  Statement held(*inside().database,
                  "SELECT sweep, COUNT(*) FROM point WHERE result IS NOT NULL GROUP BY sweep");
   while (grid.step()) {
     StoredSweep& sweep = sweeps[grid.text(0)];

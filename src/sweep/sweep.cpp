@@ -9,6 +9,7 @@
 
 #include "core/fail.h"
 #include "core/hash.h"
+#include "core/inside_of.h"
 #include "experiments/experiment.h"
 #include "io/file.h"
 #include "io/json_keys.h"
@@ -137,20 +138,21 @@ Sweep::~Sweep() = default;
 Sweep::Sweep(Sweep&&) noexcept = default;
 Sweep& Sweep::operator=(Sweep&&) noexcept = default;
 
-const std::string& Sweep::name() const { return impl_->experiment.kind.name; }
-std::span<const SweepPoint> Sweep::points() const { return impl_->points; }
+const Sweep::Impl& Sweep::inside() const { return inside_of(impl_, "a Sweep"); }
+const std::string& Sweep::name() const { return inside().experiment.kind.name; }
+std::span<const SweepPoint> Sweep::points() const { return inside().points; }
 
 std::string Sweep::compute(std::size_t point, int threads, const ProgressCallback& progress) const {
-  if (point >= impl_->points.size())
-    fail(Code::usage, "point {} was asked for; {} has {}", point, name(), impl_->points.size());
-  const Scene scene{impl_->trace ? &*impl_->trace : nullptr, threads, progress};
-  return impl_->experiment.compute(impl_->parameters[point], scene).dump();
+  if (point >= inside().points.size())
+    fail(Code::usage, "point {} was asked for; {} has {}", point, name(), inside().points.size());
+  const Scene scene{inside().trace ? &*inside().trace : nullptr, threads, progress};
+  return inside().experiment.compute(inside().parameters[point], scene).dump();
 }
 
 SweepReport Sweep::report(std::span<const std::optional<std::string>> results) const {
-  if (results.size() != impl_->points.size())
+  if (results.size() != inside().points.size())
     fail(Code::usage, "{} results were given; {} has {} points", results.size(), name(),
-         impl_->points.size());
+         inside().points.size());
   std::vector<DonePoint> done;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) continue;
@@ -158,11 +160,11 @@ SweepReport Sweep::report(std::span<const std::optional<std::string>> results) c
                          *results[i]);
     Json result = Json::parse(*results[i], nullptr, false);
     if (!result.is_object())
-      fail(Code::input, "the result of {} {} is not a JSON object", name(), impl_->points[i].parameters);
-    done.push_back({impl_->parameters[i], std::move(result)});
+      fail(Code::input, "the result of {} {} is not a JSON object", name(), inside().points[i].parameters);
+    done.push_back({inside().parameters[i], std::move(result)});
   }
   try {
-    return impl_->experiment.report(*impl_->grid, done);
+    return inside().experiment.report(*inside().grid, done);
   } catch (const Json::exception& error) {
     fail(Code::input, "the results of {} are not what it makes: {}", name(), printable(error.what()));
   }
