@@ -75,11 +75,15 @@ bench-dmin: deps ## a search for d_min by the paper's construction to the letter
 	@$(call build,bench)
 	@$(python) bench/dmin.py --build build/bench $(BENCH_ARGS)
 
+bench-executor: deps ## the library's own threads against OpenMP's and oneTBB's, quiet and busy, five minutes
+	@$(call build,bench)
+	@$(python) bench/executor.py --build build/bench $(BENCH_ARGS)
+
 bench-realise: build ## how small the norms of witnesses get, in what time and memory
-	@OMP_WAIT_POLICY=passive $(python) bench/realise.py --build build/release $(BENCH_ARGS)
+	@$(python) bench/realise.py --build build/release $(BENCH_ARGS)
 
 sweeps: build ## the papers' experiments at full size, hours, resumable, written to docs/results
-	@OMP_WAIT_POLICY=passive $(python) bench/sweeps.py $(SWEEP_ARGS)
+	@$(python) bench/sweeps.py $(SWEEP_ARGS)
 
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
@@ -104,4 +108,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-realise sweeps fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean

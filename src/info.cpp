@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "core/parallel.h"
+#include "core/thread_pool.h"
 #include "kernels/kernels.h"
 
 namespace tamis {
@@ -28,11 +29,7 @@ std::string_view target() { return kernels().name; }
 int hardware_threads() { return hardware_thread_count(); }
 
 std::string_view parallel_runtime() {
-#ifdef TAMIS_OPENMP
-  return "openmp";
-#else
-  return "threads";
-#endif
+  return &default_executor() == &own_threads() ? "threads" : "executor";
 }
 
 std::vector<std::string> libraries() {

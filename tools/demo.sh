@@ -19,8 +19,6 @@ program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
 [[ $python == */* ]] && python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
 cd "$root"
 
-# Threads that spin would wait for the time slices of whatever else runs here.
-export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 attend() {
   "$program" attend "$trace" "${@:2}" --check --out "$folder/$1.safetensors" --json > "$folder/$1.json"
 }

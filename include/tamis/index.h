@@ -72,8 +72,9 @@ class TAMIS_API Index {
   static Index load(const std::string& path, DType dtype, std::span<const KvPages> kv);
 
   struct Impl;
-  [[nodiscard]] const Impl& impl() const { return *impl_; }
-  [[nodiscard]] Impl& impl() { return *impl_; }
+  /// Throws `usage` if it was moved from, as every other call does.
+  [[nodiscard]] const Impl& impl() const;
+  [[nodiscard]] Impl& impl();
 
  private:
   std::unique_ptr<Impl> impl_;

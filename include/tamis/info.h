@@ -24,7 +24,8 @@ TAMIS_API std::vector<Target> targets();
 TAMIS_API std::string_view target();
 /// Cores this process may use.
 TAMIS_API int hardware_threads();
-/// "openmp" or "threads".
+/// Whose threads work where none are named: "threads", the library's own, or "executor", those of
+/// set_default_executor.
 TAMIS_API std::string_view parallel_runtime();
 /// Libraries linked, with the versions found at run time, or compiled in: "GMP 6.2.1", …
 TAMIS_API std::vector<std::string> libraries();

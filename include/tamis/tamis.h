@@ -11,7 +11,8 @@
  *            come out of a handle belong to it and live as long as the call that gave them says, or
  *            else as long as the handle. Strings are UTF-8 and end in a zero byte.
  * Threads    Different handles are independent. On one handle, functions that take it as a pointer to
- *            const may run concurrently; a tamis_workspace serves one call at a time.
+ *            const may run concurrently; a tamis_workspace serves one call at a time, and a call that
+ *            finds it in use by another thread is TAMIS_USAGE.
  * Growth     Structs that begin with `size` may get more fields at the end: set size to sizeof the
  *            struct before every call. Fields that an older caller does not have take the defaults
  *            named here. Structs without `size` never change.
@@ -60,7 +61,8 @@ TAMIS_API tamis_code tamis_target_at(size_t index, const char** name, int* runs_
 TAMIS_API tamis_code tamis_target(const char** name);
 /* Cores that this process may use. */
 TAMIS_API int tamis_hardware_threads(void);
-/* "openmp" or "threads". */
+/* Whose threads work where none are named: "threads", the library's own, or "executor", those of
+ * tamis_set_default_executor. */
 TAMIS_API const char* tamis_parallel_runtime(void);
 /* Libraries linked or compiled in, as "name version". */
 TAMIS_API size_t tamis_library_count(void);
@@ -95,12 +97,36 @@ TAMIS_API float tamis_bf16_to_float(uint16_t bits);
 TAMIS_API uint16_t tamis_f16_from_float(float x);
 TAMIS_API uint16_t tamis_bf16_from_float(float x);
 
+/* ---- Threads ---- */
+
+/* Threads that an engine lends. Both functions may be called from several threads at once. */
+typedef struct tamis_executor {
+  size_t size;
+  void* context; /* handed to both */
+  /* Workers that can run at the same time, the calling thread among them; at least 1. */
+  int (*concurrency)(void* context);
+  /* Calls body(work, 0) on the calling thread and body(work, w) for 0 < w < workers on any other, each at
+   * most once; returns when all that have begun have ended. The workers share out one list of items, and
+   * worker 0 does whatever the others leave: they may come late, or not at all. */
+  void (*run)(void* context, int workers, void* work, void (*body)(void* work, int worker));
+} tamis_executor;
+
+/* Puts `executor` in the place of the library's own threads, for the calls that begin from now on; NULL
+ * puts those back. The struct is copied; what it names must live as long as the process, or until another
+ * is set and the calls that it works for have returned. The library's own threads, as many as there are
+ * cores, are made when first needed and sleep soon after their work is done. */
+TAMIS_API tamis_code tamis_set_default_executor(const tamis_executor* executor);
+
 /* ---- Scratch memory ---- */
 
 /* Scratch and the number of threads. Grows to the largest call it has seen and is kept. */
 typedef struct tamis_workspace tamis_workspace;
-/* threads = 0 takes every core this process may use. Results do not depend on it. */
+/* threads = 0 takes all of the default executor: every core this process may use. Results do not depend
+ * on it. */
 TAMIS_API tamis_code tamis_workspace_create(int threads, tamis_workspace** out);
+/* The same on threads of the caller's. The struct is copied; what it names must outlive the workspace. */
+TAMIS_API tamis_code tamis_workspace_create_on(int threads, const tamis_executor* executor,
+                                               tamis_workspace** out);
 TAMIS_API void tamis_workspace_free(tamis_workspace* workspace);
 TAMIS_API tamis_code tamis_workspace_threads(const tamis_workspace* workspace, int* threads);
 
@@ -121,7 +147,8 @@ typedef struct tamis_shape {
   float scale;       /* logits are scale * q.k */
 } tamis_shape;
 
-/* Keys and values of one KV head: token t's key is row t % 128 of page t / 128. */
+/* Keys and values of one KV head: token t's key is row t % 128 of page t / 128. Their type is the caller's
+ * to remember: calls take shape.dtype at its word. */
 typedef struct tamis_kv_pages {
   const void* const* k; /* ceil(tokens / 128) addresses */
   const void* const* v; /* the same number of addresses */

@@ -1,18 +1,22 @@
-// Scratch memory and the number of threads, owned by the caller so that hot calls allocate nothing.
+// Scratch memory and the threads that work with it, owned by the caller so that hot calls allocate nothing.
 #pragma once
 
 #include <memory>
 
+#include <tamis/executor.h>
 #include <tamis/export.h>
 
 namespace tamis {
 
-/// One per calling thread: two calls must not share a Workspace at the same time. Scratch grows to
-/// the largest call it has seen and is kept. Results never depend on the number of threads.
+/// One per calling thread: a call throws `usage` if another thread's call is using its Workspace. Scratch
+/// grows to the largest call it has seen and is kept. Results never depend on the number of threads.
 class TAMIS_API Workspace {
  public:
-  /// `threads` = 0, or more than there are, takes every core this process may use.
+  /// `threads` = 0, or more than there are, takes all of the default executor: every core this process may
+  /// use.
   explicit Workspace(int threads = 0);
+  /// The same on an executor of the caller's, which must outlive it.
+  Workspace(int threads, Executor& executor);
   ~Workspace();
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
@@ -20,7 +24,8 @@ class TAMIS_API Workspace {
   [[nodiscard]] int threads() const;
 
   struct Impl;
-  [[nodiscard]] Impl& impl() { return *impl_; }
+  /// Throws `usage` if it was moved from.
+  [[nodiscard]] Impl& impl();
 
  private:
   std::unique_ptr<Impl> impl_;

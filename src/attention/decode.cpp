@@ -137,7 +137,7 @@ void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStat
   for (Scratch& worker : workspace.worker) worker.get(plan.worker());
   scale_queries(call, plan, scaled);
 
-  parallel_for(shape.kv_heads * plan.spans, workspace.threads, [&](std::int64_t item, int worker) {
+  parallel_for(shape.kv_heads * plan.spans, workspace.crew(), [&](std::int64_t item, int worker) {
     const std::int64_t head = item / plan.spans;
     attend_span(call, plan, head, item % plan.spans, scaled + head * plan.rows * plan.q_stride,
                 workspace.worker[static_cast<std::size_t>(worker)].get(plan.worker()),

@@ -27,6 +27,7 @@ DenseCall dense_call(const Shape& shape, View<const float> q, std::span<const Kv
 
 void dense_states(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                   std::span<const std::int64_t> seen, Workspace& workspace, const SoftmaxStates& states) {
+  const InUse use(workspace);
   check_arguments(shape, q, kv, seen);
   check_result(shape, states.o, states.m.size());
   check_result(shape, states.o, states.l.size());
@@ -36,6 +37,7 @@ void dense_states(const Shape& shape, View<const float> q, std::span<const KvPag
 void dense(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
            std::span<const std::int64_t> seen, Workspace& workspace, View<float> out,
            std::span<float> lse) {
+  const InUse use(workspace);
   check_arguments(shape, q, kv, seen);
   check_result(shape, out, lse.size());
   // The states grow in the caller's own arrays; `finish` turns them into results in place.

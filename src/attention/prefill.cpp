@@ -153,7 +153,7 @@ void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxSta
   for (Scratch& worker : workspace.worker) worker.get(plan.worker_floats());
   const std::int64_t items = call.shape.kv_heads * plan.items;
   // The last rows see the most keys when causal: start with them, so that no long item comes last.
-  parallel_for(items, workspace.threads, [&](std::int64_t i, int worker) {
+  parallel_for(items, workspace.crew(), [&](std::int64_t i, int worker) {
     const std::int64_t item = items - 1 - i;
     attend_item(call, plan, item % call.shape.kv_heads, item / call.shape.kv_heads,
                 workspace.worker[static_cast<std::size_t>(worker)].get(plan.worker_floats()), states);

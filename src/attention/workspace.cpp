@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/fail.h"
-#include "core/parallel.h"
+#include "core/inside_of.h"
 
 namespace tamis {
 namespace {
@@ -26,21 +26,46 @@ void Scratch::release() {
   size_ = 0;
 }
 
-Workspace::Workspace(int threads) {
+namespace {
+
+/// Scratch for the threads asked for. More than there are only wait for each other.
+std::unique_ptr<Workspace::Impl> make(int threads, const Executor& executor) {
   if (threads < 0)
     fail(Code::usage, "a workspace of {} threads was asked for; 0 (every core) or more are possible",
          threads);
-  // More threads than cores only wait for each other, and OpenMP ends the process if it cannot make them.
-  const int cores = hardware_thread_count();
-  const int count = threads == 0 ? cores : std::min(threads, cores);
-  impl_ = std::make_unique<Impl>();
-  impl_->threads = count;
-  impl_->worker.resize(static_cast<std::size_t>(count));
+  const int most = std::max(1, executor.concurrency());
+  auto impl = std::make_unique<Workspace::Impl>();
+  impl->threads = threads == 0 ? most : std::min(threads, most);
+  impl->worker.resize(static_cast<std::size_t>(impl->threads));
+  return impl;
+}
+
+/// Its address tells the running threads apart.
+thread_local char this_thread = 0;
+
+}  // namespace
+
+Workspace::Workspace(int threads) : impl_(make(threads, default_executor())) {}
+Workspace::Workspace(int threads, Executor& executor) : impl_(make(threads, executor)) {
+  impl_->executor = &executor;
 }
 
 Workspace::~Workspace() = default;
 Workspace::Workspace(Workspace&&) noexcept = default;
 Workspace& Workspace::operator=(Workspace&&) noexcept = default;
-int Workspace::threads() const { return impl_->threads; }
+Workspace::Impl& Workspace::impl() { return inside_of(impl_, "a Workspace"); }
+int Workspace::threads() const { return inside_of(impl_, "a Workspace").threads; }
+
+InUse::InUse(Workspace& workspace) : impl_(workspace.impl()) {
+  const void* nobody = nullptr;
+  const void* const me = &this_thread;
+  nested_ = impl_.user.load(std::memory_order_relaxed) == me;
+  if (!nested_ && !impl_.user.compare_exchange_strong(nobody, me, std::memory_order_acquire))
+    fail(Code::usage, "the workspace is in use by another thread's call; give every thread its own");
+}
+
+InUse::~InUse() {
+  if (!nested_) impl_.user.store(nullptr, std::memory_order_release);
+}
 
 }  // namespace tamis

@@ -1,12 +1,15 @@
 // The inside of a Workspace: named scratch arrays that only grow.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <tamis/workspace.h>
+
+#include "core/parallel.h"
 
 namespace tamis {
 
@@ -32,14 +35,32 @@ struct Stages;
 
 struct Workspace::Impl {
   int threads;
-  Scratch queries;              ///< scaled queries, padded
-  Scratch sums;                 ///< l of each row, where the caller has no place for it
-  Scratch partial;              ///< softmax states of the parts that items of a call produce
-  Scratch steps;                ///< sparse attention: a Step for each of some KV heads
+  Executor* executor = nullptr;            ///< the process's, if none was given
+  std::atomic<const void*> user{nullptr};  ///< stands for the thread whose call works here
+  Scratch queries;                         ///< scaled queries, padded
+  Scratch sums;                            ///< l of each row, where the caller has no place for it
+  Scratch partial;                         ///< softmax states of the parts that items of a call produce
+  Scratch steps;                           ///< sparse attention: a Step for each of some KV heads
   Scratch sieve;                ///< weights, lists and sums of the heads that sparse attention works on
   std::vector<float> warm;      ///< where its search for thresholds ended last, per KV head and row
   Stages* stages = nullptr;     ///< where sparse attention counts its time, if anywhere
   std::vector<Scratch> worker;  ///< one per thread, for what an item needs while it runs
+
+  [[nodiscard]] Crew crew() const { return {threads, executor}; }
+};
+
+/// Held by every call while it works in a Workspace: another thread's throws `usage`. Those that a call
+/// makes itself, on its own thread, nest.
+class InUse {
+ public:
+  explicit InUse(Workspace& workspace);
+  ~InUse();
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  Workspace::Impl& impl_;
+  bool nested_;
 };
 
 }  // namespace tamis

@@ -80,6 +80,10 @@ tamis_code tamis_workspace_create(int threads, tamis_workspace** out) {
   return make(out, [&] { return std::make_unique<tamis_workspace>(threads); });
 }
 
+tamis_code tamis_workspace_create_on(int threads, const tamis_executor* executor, tamis_workspace** out) {
+  return make(out, [&] { return std::make_unique<tamis_workspace>(threads, executor); });
+}
+
 void tamis_workspace_free(tamis_workspace* workspace) { delete workspace; }
 
 tamis_code tamis_workspace_threads(const tamis_workspace* workspace, int* threads) {
@@ -92,6 +96,7 @@ tamis_code tamis_dense(const tamis_shape* shape, const float* q, const tamis_kv_
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
+    const tamis::InUse use(w.workspace);
     read_pages(s.kv_heads, kv, w.heads);
     attend(s, q, w.heads, seen, w.workspace, out, lse);
   });

@@ -80,10 +80,7 @@ int tamis_hardware_threads(void) {
 }
 
 const char* tamis_parallel_runtime(void) {
-  return value_or("", [] {
-    static const std::string text(tamis::parallel_runtime());
-    return text.c_str();
-  });
+  return value_or("", [] { return tamis::parallel_runtime().data(); });  // a literal
 }
 
 size_t tamis_library_count(void) {

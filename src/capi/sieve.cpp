@@ -104,6 +104,7 @@ tamis_code tamis_index_extend(tamis_index* index, const tamis_kv_pages* kv, size
   return guarded([&] {
     tamis::Index& i = required(index, "index").index;
     tamis_workspace& w = required(workspace, "workspace");
+    const tamis::InUse use(w.workspace);
     read_index_pages(i, kv, count, w.heads, i.tokens());  // pages before are not read
     i.extend(w.heads, w.workspace);
   });
@@ -161,6 +162,7 @@ tamis_code tamis_attend(const tamis_index* index, const tamis_shape* shape, cons
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
     const tamis::SieveOptions o = options_of(options, s.rows());
+    const tamis::InUse use(w.workspace);
     read_pages(s.kv_heads, kv, w.heads);
     read_budgets(budgets, budget_count, w.budgets);
     w.certificates.resize(static_cast<std::size_t>(s.rows()));

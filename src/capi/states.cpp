@@ -25,6 +25,7 @@ tamis_code tamis_dense_states(const tamis_shape* shape, const float* q, const ta
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
+    const tamis::InUse use(w.workspace);
     read_pages(s.kv_heads, kv, w.heads);
     const auto queries = matrix(q, s.rows(), s.head_dim, "q");
     const auto to = states_of(states, s.rows(), s.value_dim, "states");

@@ -7,21 +7,30 @@
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
+#include <utility>
 
-#ifdef TAMIS_OPENMP
-#include <omp.h>
-#endif
+#include "core/fail.h"
+#include "core/thread_pool.h"
 
 namespace tamis {
 
 int hardware_thread_count() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1U, std::thread::hardware_concurrency());
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int thread_count(int wanted) {
+  const int most = std::max(1, default_executor().concurrency());
+  return wanted < 1 ? most : std::min(wanted, most);
 }
 
 namespace {
+
+std::atomic<Executor*> given{nullptr};
+
+/// Whether this thread works on a loop that it shares with others.
+thread_local bool in_a_loop = false;
 
 /// Hands out items in order and remembers the first exception.
 struct Queue {
@@ -43,27 +52,34 @@ struct Queue {
   }
 };
 
+void share(void* queue, int worker) {
+  const bool before = std::exchange(in_a_loop, true);
+  static_cast<Queue*>(queue)->work(worker);
+  in_a_loop = before;
+}
+
 }  // namespace
 
-void parallel_for_erased(std::int64_t items, int threads, void* context,
+Executor& default_executor() {
+  Executor* const executor = given.load(std::memory_order_acquire);
+  return executor != nullptr ? *executor : own_threads();
+}
+
+void set_default_executor(Executor* executor) { given.store(executor, std::memory_order_release); }
+
+void parallel_for_erased(std::int64_t items, const Crew& crew, void* context,
                          void (*body)(void*, std::int64_t, int)) {
   Queue queue{items, context, body};
-  const int workers = static_cast<int>(std::clamp<std::int64_t>(items, 1, std::max(1, threads)));
-#ifdef TAMIS_OPENMP
-  if (workers == 1 || omp_in_parallel()) {
+  const int workers = static_cast<int>(std::clamp<std::int64_t>(items, 1, std::max(1, crew.threads)));
+  if (workers == 1 || in_a_loop) {
     queue.work(0);
   } else {
-#pragma omp parallel num_threads(workers)
-    queue.work(omp_get_thread_num());
+    Executor& executor = crew.executor != nullptr ? *crew.executor : default_executor();
+    executor.run(workers, &queue, share);
+    if (queue.next < items)
+      fail(Code::usage, "the executor returned before its worker 0 had run: {} of {} items were done",
+           queue.next.load(), items);
   }
-#else
-  std::vector<std::jthread> others;
-  for (int worker = 1; worker < workers; ++worker) {
-    others.emplace_back([&queue, worker] { queue.work(worker); });
-  }
-  queue.work(0);
-  others.clear();
-#endif
   if (queue.error) std::rethrow_exception(queue.error);
 }
 

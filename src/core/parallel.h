@@ -5,22 +5,35 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <tamis/executor.h>
+
 namespace tamis {
 
+/// Cores that the calling thread may use.
 int hardware_thread_count();
+/// What a call makes of a wish for threads: all that the default executor has if it is 0 or less, and never
+/// more than those, since more would only wait for each other.
+int thread_count(int wanted);
 
-/// Calls body(item, worker) once for each item in 0 … items − 1, on at most `threads` threads;
-/// worker < threads is the same for items that run on the same thread. Items are handed out in
-/// order, one at a time. The first exception thrown stops the loop and is rethrown here.
-/// With OpenMP nothing is allocated, and inside another parallel region it runs on the calling thread.
-void parallel_for_erased(std::int64_t items, int threads, void* context,
+/// Who works on a loop: at most `threads` workers of an executor, by default the process's.
+struct Crew {
+  Crew(int at_most, Executor* on = nullptr) : threads(at_most), executor(on) {}  // NOLINT: a number will do
+  int threads;
+  Executor* executor;
+};
+
+/// Calls body(item, worker) once for each item in 0 … items − 1; worker < crew.threads is the same for
+/// items that run on the same thread, and 0 on the calling one. Items are handed out in order, one at a
+/// time. The first exception thrown stops the loop and is rethrown here. Allocates nothing; inside another
+/// loop of several threads it runs on the calling thread.
+void parallel_for_erased(std::int64_t items, const Crew& crew, void* context,
                          void (*body)(void* context, std::int64_t item, int worker));
 
 template <class Body>
-void parallel_for(std::int64_t items, int threads, Body&& body) {
+void parallel_for(std::int64_t items, const Crew& crew, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
   parallel_for_erased(
-      items, threads, const_cast<void*>(static_cast<const void*>(&body)),
+      items, crew, const_cast<void*>(static_cast<const void*>(&body)),
       [](void* context, std::int64_t item, int worker) { (*static_cast<Plain*>(context))(item, worker); });
 }
 

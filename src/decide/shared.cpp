@@ -87,7 +87,7 @@ class Search {
       : pattern_(pattern),
         options_(options),
         clock_(clock),
-        threads_(options.threads < 1 ? hardware_thread_count() : options.threads),
+        threads_(thread_count(options.threads)),
         hinges_(static_cast<std::size_t>(threads_), SharedHinge(pattern)) {}
 
   std::optional<Sealed> run() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "attention/workspace.h"
 #include "core/fail.h"
 #include "core/parallel.h"
 #include "profile/head.h"
@@ -104,7 +105,7 @@ Profile profile(const Trace& trace, const ProfileOptions& options, Workspace& wo
     add_null(figures, nulls);
     if (rows) rows(layer, figures);
     std::vector<HeadProfile> heads(static_cast<std::size_t>(shape.query_heads));
-    parallel_for(shape.query_heads, workspace.threads(), [&](std::int64_t head, int) {
+    parallel_for(shape.query_heads, workspace.impl().crew(), [&](std::int64_t head, int) {
       heads[static_cast<std::size_t>(head)] =
           profile_head(figures, layer.layer, head, shape.queries, nulls, options);
     });

@@ -159,13 +159,14 @@ RowFigures row_figures(const Shape& shape, View<const float> q, std::span<const 
   if (shape.rows() == 0 || longest == 0) return figures;
   const DenseCall call = dense_call(keys_only, q, keys, seen);
   const Plan plan = plan_for(call, longest);
+  const InUse use(workspace);
   Workspace::Impl& impl = workspace.impl();
   for (Scratch& worker : impl.worker) worker.get(plan.worker_floats());
   const std::int64_t items = shape.kv_heads * plan.items;
   Report report(progress, items);
   report.tell(0);
   // The last rows see the most keys when causal: start with them, so that no long item comes last.
-  parallel_for(items, impl.threads, [&](std::int64_t i, int worker) {
+  parallel_for(items, impl.crew(), [&](std::int64_t i, int worker) {
     const std::int64_t item = items - 1 - i;
     measure_item(call, plan, options, item % shape.kv_heads, item / shape.kv_heads,
                  impl.worker[static_cast<std::size_t>(worker)].get(plan.worker_floats()), figures);

@@ -40,7 +40,7 @@ Attempts::Attempts(const Pattern& pattern, const RealiseOptions& options, const 
       options_(options),
       progress_(progress),
       figures_(figures_of(pattern)),
-      threads_(options.threads > 0 ? options.threads : hardware_thread_count()),
+      threads_(thread_count(options.threads)),
       expected_(expected) {}
 
 /// The progress of a part of the present attempt.

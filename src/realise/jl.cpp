@@ -46,7 +46,7 @@ std::optional<JlWitness> jl_witness(const Pattern& pattern, const Conditions& co
   check(target, options);
   const std::int64_t n = target.n;
   const std::int64_t m = options.dim;
-  const int threads = options.threads > 0 ? options.threads : hardware_thread_count();
+  const int threads = thread_count(options.threads);
   JlSearch search(target, options.seed, Purpose::jl, threads);
   const auto found = search.first(m, {0, options.redraws > 0 ? options.redraws : n}, progress);
   if (!found) return std::nullopt;

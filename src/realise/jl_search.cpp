@@ -37,7 +37,7 @@ JlSearch::JlSearch(const JlTarget& target, std::uint64_t seed, Purpose purpose, 
     : target_(target),
       seed_(seed),
       purpose_(purpose),
-      threads_(threads > 0 ? std::min(threads, hardware_thread_count()) : hardware_thread_count()),
+      threads_(thread_count(threads)),
       workers_(static_cast<std::size_t>(threads_)) {}
 
 JlDraw& JlSearch::worker(int number, std::int64_t m) {

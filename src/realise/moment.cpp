@@ -140,7 +140,7 @@ Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKin
   for (std::size_t j = 0; j < position.size(); ++j)
     curve.key(position[j], std::span(candidate.k).subspan(j * dim, dim));
 
-  if (threads < 1) threads = hardware_thread_count();
+  threads = thread_count(threads);
   const double needed = conditions.weak ? 1 : -std::log(conditions.eps1) * (1 + 0x1p-10);
   const RowTrial trial(pattern, conditions, candidate.k, curve.dim());
   const Maker maker{pattern, conditions, curve, position, trial, hold_in, needed};

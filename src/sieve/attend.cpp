@@ -66,9 +66,9 @@ std::int64_t bytes_left(const Step& step) {
   return static_cast<std::int64_t>(share * static_cast<double>(step.keys * key)) - scan;
 }
 
-/// The threads that work on a batch of heads: workers first … first + threads − 1.
+/// The threads that work on a batch of heads: workers first … first + crew.threads − 1.
 struct Team {
-  int threads;
+  Crew crew;
   int first;
   Stages* stages;  ///< where their time is counted, if anywhere
 };
@@ -84,13 +84,13 @@ void run_batch(const Caller& caller, std::span<Step> steps, const Team& team) {
   std::int64_t spans = 0;
   for (const Step& step : steps) spans = std::max(spans, step.spans);
   const auto each_head = [&](auto stage) {
-    parallel_for(heads, team.threads, [&](std::int64_t i, int worker) {
+    parallel_for(heads, team.crew, [&](std::int64_t i, int worker) {
       Step& step = steps[static_cast<std::size_t>(i)];
       if (!step.dense) stage(step, worker);
     });
   };
   const auto each_span = [&](auto stage) {
-    parallel_for(heads * spans, team.threads, [&](std::int64_t item, int worker) {
+    parallel_for(heads * spans, team.crew, [&](std::int64_t item, int worker) {
       Step& step = steps[static_cast<std::size_t>(item / spans)];
       if (!step.dense && item % spans < step.spans) stage(step, item % spans, worker);
     });
@@ -212,7 +212,7 @@ void share_out(const Caller& caller, std::span<Step> steps) {
   float* memory =
       workspace.sieve.get(most * static_cast<std::int64_t>(whole > 0 ? threads : std::min(rest, threads)));
   std::mutex mutex;
-  parallel_for(static_cast<std::int64_t>(whole), workspace.threads, [&](std::int64_t i, int worker) {
+  parallel_for(static_cast<std::int64_t>(whole), workspace.crew(), [&](std::int64_t i, int worker) {
     Stages stages;
     run_heads(caller, steps.subspan(static_cast<std::size_t>(i), 1), memory + worker * most,
               {1, worker, workspace.stages != nullptr ? &stages : nullptr});
@@ -223,7 +223,7 @@ void share_out(const Caller& caller, std::span<Step> steps) {
   });
   for (std::size_t i = whole; i < steps.size(); i += threads)
     run_heads(caller, steps.subspan(i, std::min(threads, steps.size() - i)), memory,
-              {workspace.threads, 0, workspace.stages});
+              {workspace.crew(), 0, workspace.stages});
 }
 
 /// Dense attention for the heads that are left, neighbours together.
@@ -273,6 +273,7 @@ void attend(const Index& index, const Shape& shape, View<const float> q, std::sp
             std::span<const std::int64_t> seen, std::span<const Budget> budgets,
             const SieveOptions& options, Workspace& workspace, View<float> out, std::span<float> lse,
             std::span<Certificate> certificates) {
+  const InUse use(workspace);
   check_arguments(shape, q, kv, seen);
   check_result(shape, out, lse.size());
   check_call(index, shape, kv, budgets, options, certificates.size());

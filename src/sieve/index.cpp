@@ -9,6 +9,7 @@
 #include "attention/dense.h"
 #include "attention/workspace.h"
 #include "core/fail.h"
+#include "core/inside_of.h"
 #include "core/parallel.h"
 #include "sieve/encode.h"
 
@@ -115,6 +116,7 @@ void check_pages(const IndexShape& shape, std::span<const KvPages> kv, std::int6
     fail(Code::usage, "{} KV heads were given to an index of {}", kv.size(), shape.kv_heads);
   for (std::size_t h = 0; h < kv.size(); ++h) {
     const KvPages& head = kv[h];
+    check_dtype(shape.dtype, head, h);
     if (head.tokens < tokens || head.tokens > most_tokens)
       fail(Code::usage, "KV head {} has {} tokens; {} are indexed", h, head.tokens, tokens);
     if (head.tokens != kv[0].tokens)
@@ -170,7 +172,7 @@ Index::Index(Index&&) noexcept = default;
 Index& Index::operator=(Index&&) noexcept = default;
 
 Index::Index(const Index& other) : Index(other.shape()) {
-  const Impl& from = *other.impl_;
+  const Impl& from = other.impl();
   impl_->reserve(from.blocks);
   for (std::size_t h = 0; h < from.coarse.size(); ++h)
     for (std::size_t b = 0; b < static_cast<std::size_t>(from.blocks); ++b) {
@@ -187,7 +189,8 @@ Index& Index::operator=(const Index& other) {
 }
 
 void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
-  Impl& index = *impl_;
+  Impl& index = impl();
+  const InUse use(workspace);
   check_pages(index.shape, kv, index.blocks * block_keys);
   check_same_tokens(index, kv);
   const std::int64_t whole = kv[0].tokens / block_keys;
@@ -217,7 +220,7 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
   // A worker takes some blocks in a row: it fetches the next one while it encodes one.
   constexpr std::int64_t in_a_row = 16;
   const std::int64_t rows = (added + in_a_row - 1) / in_a_row;
-  parallel_for(index.shape.kv_heads * rows, scratch.threads, [&](std::int64_t item, int worker) {
+  parallel_for(index.shape.kv_heads * rows, scratch.crew(), [&](std::int64_t item, int worker) {
     const std::int64_t first = index.blocks + item % rows * in_a_row;
     const std::int64_t end = std::min(whole, first + in_a_row);
     for (std::int64_t block = first; block < end; ++block)
@@ -229,14 +232,16 @@ void Index::extend(std::span<const KvPages> kv, Workspace& workspace) {
 
 void Index::truncate(std::int64_t tokens) {
   if (tokens < 0) fail(Code::usage, "cannot truncate an index to {} tokens", tokens);
-  impl_->set_blocks(std::min(impl_->blocks, tokens / block_keys));
+  impl().set_blocks(std::min(impl().blocks, tokens / block_keys));
 }
 
-const IndexShape& Index::shape() const { return impl_->shape; }
-std::int64_t Index::tokens() const { return impl_->blocks * block_keys; }
+const Index::Impl& Index::impl() const { return inside_of(impl_, "an Index"); }
+Index::Impl& Index::impl() { return inside_of(impl_, "an Index"); }
+const IndexShape& Index::shape() const { return impl().shape; }
+std::int64_t Index::tokens() const { return impl().blocks * block_keys; }
 std::size_t Index::bytes() const {
-  return static_cast<std::size_t>(impl_->shape.kv_heads * impl_->blocks) *
-         (impl_->layout.coarse_bytes + impl_->layout.middle_bytes);
+  return static_cast<std::size_t>(impl().shape.kv_heads * impl().blocks) *
+         (impl().layout.coarse_bytes + impl().layout.middle_bytes);
 }
 
 }  // namespace tamis

@@ -145,7 +145,7 @@ Verification verify(const Pattern& pattern, const Witness& witness, const Condit
   check_pattern(pattern);
   check_witness("the witness", witness);
   check_sizes(pattern, witness, conditions);
-  if (threads < 1) threads = hardware_thread_count();
+  threads = thread_count(threads);
 
   const Judge judge(pattern, conditions, threads);
   std::deque<Prepared> forms;

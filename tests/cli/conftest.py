@@ -22,8 +22,6 @@ def pytest_configure(config):
     # A job in the background may have been started to ignore Ctrl-C, and its children would too.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # On a busy machine threads that spin wait for one another's time slices: seconds for what takes none.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def program():

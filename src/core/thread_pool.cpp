@@ -1,0 +1,198 @@
+#include "core/thread_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "core/parallel.h"
+
+namespace tamis {
+namespace {
+
+/// How long a thread looks for a change before it sleeps: a few times what it takes to wake one.
+constexpr std::int64_t patience = 50'000;  // ns
+/// A thread that sees this much time pass between two looks was not running.
+constexpr std::int64_t lost_core = 200'000;
+constexpr std::int64_t no_looking = 50'000'000;
+
+std::int64_t now() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
+void breathe() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+enum State : int {
+  resting,  ///< nothing to do
+  offered,  ///< the caller that claimed it has work for it, and may still take that back
+  working,
+  leaving,
+};
+
+/// Returns when `state` is not `value`, asleep if that takes longer than a moment.
+void await_change(const std::atomic<int>& state, int value, std::atomic<std::int64_t>& no_looking_until) {
+  const std::int64_t start = now();
+  if (start >= no_looking_until.load(std::memory_order_relaxed))
+    for (std::int64_t before = start; before - start < patience;) {
+      for (int look = 0; look < 32; ++look) {
+        if (state.load(std::memory_order_acquire) != value) return;
+        breathe();
+      }
+      const std::int64_t time = now();
+      if (time - before > lost_core) no_looking_until.store(time + no_looking, std::memory_order_relaxed);
+      before = time;
+    }
+  state.wait(value, std::memory_order_acquire);
+}
+
+}  // namespace
+
+/// One thread. Callers claim it before they touch anything else of it; `state` is between the two: the
+/// caller offers work and takes it back, the thread begins and ends it.
+struct alignas(64) ThreadPool::Helper {
+  std::atomic<bool> claimed{false};
+  std::atomic<int> state{resting};
+  void (*body)(void*, int) = nullptr;
+  void* context = nullptr;
+  int worker = 0;
+  Helper* next = nullptr;  ///< of those that the caller has claimed
+  std::thread thread;
+
+  /// Sequentially consistent, as `notify_one` looks whether anybody sleeps.
+  void set(State to) {
+    state.store(to);
+    state.notify_one();
+  }
+
+  void live(std::atomic<std::int64_t>& no_looking_until) {
+    for (;;) {
+      await_change(state, resting, no_looking_until);
+      int now = offered;
+      if (state.compare_exchange_strong(now, working)) {
+        body(context, worker);
+        set(resting);
+      } else if (now == leaving) {
+        return;
+      }
+    }
+  }
+
+  /// Takes the work back, or waits until it is done.
+  void release(std::atomic<std::int64_t>& no_looking_until) {
+    int now = offered;
+    if (!state.compare_exchange_strong(now, resting))
+      while (state.load(std::memory_order_acquire) == working)
+        await_change(state, working, no_looking_until);
+    claimed.store(false, std::memory_order_release);
+  }
+};
+
+ThreadPool::ThreadPool(int workers)
+    : helpers_(std::max(0, workers - 1)), helper_(new Helper[static_cast<std::size_t>(helpers_)]) {}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+int ThreadPool::concurrency() const { return std::min(hardware_thread_count(), helpers_ + 1); }
+
+/// Whether there is a thread for this helper, all before which have one; makes it if not.
+bool ThreadPool::made(int helper) {
+  if (helper < made_.load(std::memory_order_acquire)) return true;
+  if (!may_make_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(making_);
+  if (helper < made_.load(std::memory_order_relaxed)) return true;
+  if (!may_make_.load(std::memory_order_relaxed)) return false;
+  // Signals are for the threads of the program, which knows what to do with them.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  Helper& fresh = helper_[static_cast<std::size_t>(helper)];
+  try {
+    fresh.thread = std::thread([this, &fresh] { fresh.live(no_looking_until_); });
+    made_.store(helper + 1, std::memory_order_release);
+  } catch (...) {  // the system has no more threads: those that there are will do
+    may_make_ = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return helper < made_.load(std::memory_order_relaxed);
+}
+
+void ThreadPool::run(int workers, void* context, void (*body)(void* context, int worker)) {
+  Helper* claimed = nullptr;
+  int worker = 1;
+  for (int i = 0; i < helpers_ && worker < workers && made(i); ++i) {
+    Helper& helper = helper_[static_cast<std::size_t>(i)];
+    if (helper.claimed.load(std::memory_order_relaxed) ||
+        helper.claimed.exchange(true, std::memory_order_acquire))
+      continue;
+    helper.body = body;
+    helper.context = context;
+    helper.worker = worker++;
+    helper.next = std::exchange(claimed, &helper);
+    helper.set(offered);
+  }
+  body(context, 0);
+  while (claimed != nullptr) std::exchange(claimed, claimed->next)->release(no_looking_until_);
+}
+
+void ThreadPool::stop() {
+  const std::lock_guard lock(making_);
+  may_make_ = false;
+  for (int i = 0; i < made_; ++i) {
+    Helper& helper = helper_[static_cast<std::size_t>(i)];
+    if (helper.claimed.exchange(true, std::memory_order_acquire)) continue;
+    helper.set(leaving);
+    helper.thread.join();
+  }
+}
+
+void ThreadPool::forget_threads() {
+  // What other threads were doing with these has stopped half-way, so nothing of them is looked at.
+  new (&making_) std::mutex;
+  for (int i = 0; i < helpers_; ++i) new (&helper_[static_cast<std::size_t>(i)]) Helper;
+  made_ = 0;
+  may_make_ = true;
+}
+
+namespace {
+
+std::atomic<ThreadPool*> own{nullptr};
+
+/// From when the library is loaded until it is unloaded or the process exits.
+struct Lifetime {
+  Lifetime() {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      if (own != nullptr) own.load()->forget_threads();
+    });
+  }
+  ~Lifetime() {
+    if (own != nullptr) own.load()->stop();
+  }
+  Lifetime(const Lifetime&) = delete;
+  Lifetime& operator=(const Lifetime&) = delete;
+} lifetime;
+
+}  // namespace
+
+ThreadPool& own_threads() {
+  ThreadPool* pool = own.load(std::memory_order_acquire);
+  if (pool != nullptr) return *pool;
+  auto fresh =
+      std::make_unique<ThreadPool>(static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
+  if (own.compare_exchange_strong(pool, fresh.get(), std::memory_order_acq_rel)) pool = fresh.release();
+  return *pool;
+}
+
+}  // namespace tamis
