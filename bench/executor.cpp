@@ -1,0 +1,269 @@
+// Whose threads should work: the library's own, OpenMP's or oneTBB's, each behind tamis::Executor, in one
+// process and in turn, on a machine that is left alone and beside two processes that never sleep. Prints
+// JSON.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#ifdef TAMIS_BENCH_OPENMP
+#include <omp.h>
+#endif
+#ifdef TAMIS_BENCH_TBB
+#include <tbb/task_group.h>
+#endif
+
+#include <tamis/generate.h>
+#include <tamis/realise.h>
+#include <tamis/sieve.h>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "core/thread_pool.h"
+
+namespace {
+
+using namespace tamis;  // NOLINT(google-build-using-namespace)
+using Clock = std::chrono::steady_clock;
+using std::chrono::duration;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr int threads = 2;
+
+#ifdef TAMIS_BENCH_OPENMP
+struct OpenMp : Executor {
+  int concurrency() const override { return threads; }
+  void run(int workers, void* context, void (*body)(void*, int)) override {
+#pragma omp parallel num_threads(workers)
+    body(context, omp_get_thread_num());
+  }
+};
+#endif
+
+#ifdef TAMIS_BENCH_TBB
+struct OneTbb : Executor {
+  int concurrency() const override { return threads; }
+  void run(int workers, void* context, void (*body)(void*, int)) override {
+    tbb::task_group group;
+    for (int worker = 1; worker < workers; ++worker) group.run([=] { body(context, worker); });
+    body(context, 0);
+    group.wait();
+  }
+};
+#endif
+
+/// Null: the calling thread alone.
+struct Contender {
+  std::string name;
+  Executor* executor;
+  [[nodiscard]] int workers() const { return executor == nullptr ? 1 : threads; }
+};
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = Clock::now();
+  work();
+  return duration<double>(Clock::now() - start).count();
+}
+
+void spin(microseconds time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end) {
+  }
+}
+
+/// Processes that never sleep, as long as this lives.
+class Busy {
+ public:
+  explicit Busy(int count) {
+    for (int i = 0; i < count; ++i) {
+      children_.push_back(::fork());
+      if (children_.back() == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile int turn = 0;;) turn = turn + 1;
+      }
+    }
+  }
+  ~Busy() {
+    for (const pid_t child : children_) ::kill(child, SIGKILL);
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+struct Task {
+  std::string name;
+  std::function<double(const Contender&)> seconds;
+};
+
+/// Seconds for one of `loops` loops of `items` items that take `item` each, `gap` of the caller's own work
+/// before each of them.
+Task loops(const std::string& name, int count, int items, microseconds item, microseconds gap) {
+  return {name, [=](const Contender& contender) {
+            double inside = 0;
+            for (int loop = 0; loop < count; ++loop) {
+              if (gap.count() > 0) spin(gap);
+              inside += seconds_of([&] {
+                parallel_for(items, Crew{contender.workers(), contender.executor}, [&](std::int64_t, int) {
+                  if (item.count() > 0) spin(item);
+                });
+              });
+            }
+            return inside / count;
+          }};
+}
+
+/// `tamis realise --dim 32`, verification and all.
+Task witness(std::int64_t n) {
+  const Pattern pattern = permutations_pattern(n, 2, 1, 1);
+  return {fmt::format("realise, n = {}", n), [pattern](const Contender& contender) {
+            set_default_executor(contender.executor);
+            const double seconds = seconds_of([&] {
+              RealiseOptions options;
+              options.dim = 32;
+              options.threads = contender.workers();
+              if (!realise(pattern, options).witness.has_value()) std::abort();
+            });
+            set_default_executor(nullptr);
+            return seconds;
+          }};
+}
+
+/// Steps of decoding over keys and values that do not fit into a cache.
+class Decode {
+ public:
+  Decode() {
+    shape_.query_heads = 32;
+    shape_.kv_heads = heads;
+    shape_.queries = 1;
+    shape_.head_dim = shape_.value_dim = dim;
+    shape_.dtype = DType::f16;
+    shape_.scale = 0.125F;
+    std::vector<float> rows(heads * tokens * dim);
+    fill(rows, 1);
+    const View<const float> all{rows.data(), heads * tokens, dim};
+    store_.append(all, all);
+    q_.resize(static_cast<std::size_t>(shape_.rows() * dim));
+    fill(q_, 2);
+    for (float& x : q_) x *= 4;
+    IndexShape index;
+    index.dtype = shape_.dtype;
+    index.kv_heads = heads;
+    index.head_dim = index.value_dim = dim;
+    index_ = std::make_unique<Index>(index);
+    Workspace workspace;
+    index_->extend(store_.heads(), workspace);
+  }
+
+  double seconds(const Contender& contender, bool sparse) {
+    Workspace workspace =
+        contender.executor == nullptr ? Workspace(1) : Workspace(threads, *contender.executor);
+    std::vector<float> out(static_cast<std::size_t>(shape_.rows() * dim));
+    std::vector<float> lse(static_cast<std::size_t>(shape_.rows()));
+    std::vector<Certificate> certificates(lse.size());
+    const Budget budget = parse_budget("mass:0.05");
+    SieveOptions options;
+    options.forecast = false;
+    const auto step = [&] {
+      if (sparse) {
+        attend(*index_, shape_, {q_.data(), shape_.rows(), dim}, store_.heads(), {}, {&budget, 1}, options,
+               workspace, {out.data(), shape_.rows(), dim}, lse, certificates);
+      } else {
+        dense(shape_, {q_.data(), shape_.rows(), dim}, store_.heads(), {}, workspace,
+              {out.data(), shape_.rows(), dim}, lse);
+      }
+    };
+    constexpr int steps = 10;
+    step();
+    return seconds_of([&] {
+             for (int i = 0; i < steps; ++i) step();
+           }) /
+           steps;
+  }
+
+ private:
+  static constexpr std::int64_t heads = 8;
+  static constexpr std::int64_t tokens = 16384;
+  static constexpr std::int64_t dim = 128;
+
+  static void fill(std::vector<float>& to, std::uint64_t row) {
+    const Stream stream(1, Purpose::bench, row);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = static_cast<float>(stream.normal(static_cast<std::uint32_t>(i)));
+  }
+
+  Shape shape_;
+  KvStore store_{DType::f16, heads, dim, dim};
+  std::vector<float> q_;
+  std::unique_ptr<Index> index_;
+};
+
+double median(std::vector<double> of) {
+  std::ranges::sort(of);
+  const std::size_t half = of.size() / 2;
+  return of.size() % 2 == 1 ? of[half] : (of[half - 1] + of[half]) / 2;
+}
+
+/// Every contender once in each round, beginning with another one each time.
+nlohmann::ordered_json compare(const Task& task, const std::vector<Contender>& all, int rounds) {
+  std::vector<std::vector<double>> seconds(all.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t c = (i + static_cast<std::size_t>(round)) % all.size();
+      std::this_thread::sleep_for(milliseconds(30));  // until the threads of the one before sleep
+      seconds[c].push_back(task.seconds(all[c]));
+    }
+  nlohmann::ordered_json result{{"task", task.name}};
+  for (std::size_t c = 0; c < all.size(); ++c)
+    result[all[c].name] = {{"median", median(seconds[c])},
+                           {"least", *std::ranges::min_element(seconds[c])}};
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && std::string(argv[1]) == "--quick";
+  std::vector<Contender> all{{"one thread", nullptr}, {"own", &own_threads()}};
+#ifdef TAMIS_BENCH_OPENMP
+  OpenMp openmp;
+  all.push_back({"OpenMP", &openmp});
+#endif
+#ifdef TAMIS_BENCH_TBB
+  OneTbb tbb;
+  all.push_back({"oneTBB", &tbb});
+#endif
+  Decode decode;
+  std::vector<Task> small;
+  for (const int gap : {0, 20, 100, 1000}) {
+    const std::string after = gap == 0 ? "one after the other" : fmt::format("{} µs apart", gap);
+    const int count = gap == 1000 ? 50 : 300;
+    small.push_back(loops("empty loops, " + after, count, 2, microseconds(0), microseconds(gap)));
+    small.push_back(loops("loops of 2 × 50 µs, " + after, count, 2, microseconds(50), microseconds(gap)));
+  }
+  const std::vector<Task> large{
+      {"dense decode step", [&](const Contender& c) { return decode.seconds(c, false); }},
+      {"sparse decode step", [&](const Contender& c) { return decode.seconds(c, true); }},
+      witness(512)};
+  nlohmann::ordered_json result;
+  for (const bool busy : {false, true}) {
+    const Busy others(busy ? 2 : 0);
+    auto& rows = result[busy ? "busy" : "quiet"];
+    for (const Task& task : small) rows.push_back(compare(task, all, quick ? 3 : 15));
+    for (const Task& task : large) rows.push_back(compare(task, all, quick ? 1 : 7));
+  }
+  fmt::print("{}\n", result.dump(1));
+}
