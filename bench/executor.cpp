@@ -109,20 +109,27 @@ struct Task {
   std::function<double(const Contender&)> seconds;
 };
 
-/// Seconds for one of `loops` loops of `items` items that take `item` each, `gap` of the caller's own work
-/// before each of them.
-Task loops(const std::string& name, int count, int items, microseconds item, microseconds gap) {
+/// Seconds for one call of `work`, over a tenth of a second or `most` calls, each after `gap` of the
+/// caller's own work, which does not count.
+double seconds_each(int most, microseconds gap, const std::function<void()>& work) {
+  const auto end = Clock::now() + milliseconds(100);
+  double inside = 0;
+  int calls = 0;
+  for (; calls < most && (calls == 0 || Clock::now() < end); ++calls) {
+    if (gap.count() > 0) spin(gap);
+    inside += seconds_of(work);
+  }
+  return inside / calls;
+}
+
+/// Loops of two items that take `item` each.
+Task loops(const std::string& name, microseconds item, microseconds gap) {
   return {name, [=](const Contender& contender) {
-            double inside = 0;
-            for (int loop = 0; loop < count; ++loop) {
-              if (gap.count() > 0) spin(gap);
-              inside += seconds_of([&] {
-                parallel_for(items, Crew{contender.workers(), contender.executor}, [&](std::int64_t, int) {
-                  if (item.count() > 0) spin(item);
-                });
+            return seconds_each(300, gap, [&] {
+              parallel_for(2, Crew{contender.workers(), contender.executor}, [&](std::int64_t, int) {
+                if (item.count() > 0) spin(item);
               });
-            }
-            return inside / count;
+            });
           }};
 }
 
@@ -186,12 +193,8 @@ class Decode {
               {out.data(), shape_.rows(), dim}, lse);
       }
     };
-    constexpr int steps = 10;
     step();
-    return seconds_of([&] {
-             for (int i = 0; i < steps; ++i) step();
-           }) /
-           steps;
+    return seconds_each(10, microseconds(0), step);
   }
 
  private:
@@ -250,19 +253,18 @@ int main(int argc, char** argv) {
   std::vector<Task> small;
   for (const int gap : {0, 20, 100, 1000}) {
     const std::string after = gap == 0 ? "one after the other" : fmt::format("{} µs apart", gap);
-    const int count = gap == 1000 ? 50 : 300;
-    small.push_back(loops("empty loops, " + after, count, 2, microseconds(0), microseconds(gap)));
-    small.push_back(loops("loops of 2 × 50 µs, " + after, count, 2, microseconds(50), microseconds(gap)));
+    small.push_back(loops("empty loops, " + after, microseconds(0), microseconds(gap)));
+    small.push_back(loops("loops of 2 × 50 µs, " + after, microseconds(50), microseconds(gap)));
   }
   const std::vector<Task> large{
       {"dense decode step", [&](const Contender& c) { return decode.seconds(c, false); }},
       {"sparse decode step", [&](const Contender& c) { return decode.seconds(c, true); }},
-      witness(512)};
+      witness(256)};
   nlohmann::ordered_json result;
   for (const bool busy : {false, true}) {
     const Busy others(busy ? 2 : 0);
     auto& rows = result[busy ? "busy" : "quiet"];
-    for (const Task& task : small) rows.push_back(compare(task, all, quick ? 3 : 15));
+    for (const Task& task : small) rows.push_back(compare(task, all, quick ? 3 : 9));
     for (const Task& task : large) rows.push_back(compare(task, all, quick ? 1 : 7));
   }
   fmt::print("{}\n", result.dump(1));

@@ -14,7 +14,7 @@ INTRODUCTION = """# Whose threads work
 The same loops on the library's own threads, on OpenMP's (GCC's, in its default settings) and on oneTBB's task groups, all behind `tamis::Executor`, two
 threads each, in one process, each contender once in every round and 30 ms of rest before each; beside them the calling thread alone. *busy* is beside two
 processes that never sleep. An empty loop has two items that do nothing; gaps are the caller's own work between loops. realise is `tamis realise --dim 32`
-of a union of two random permutations, with its verification. A decode step is of 32 query heads over 8 KV heads of 16384 tokens in f16, d = 128; sparse
+of a union of two random permutations of 256, with its verification. A decode step is of 32 query heads over 8 KV heads of 16384 tokens in f16, d = 128; sparse
 with a budget of mass:0.05. Times are medians of the rounds, in brackets the least."""
 SCALES = ((1, "s"), (1e-3, "ms"), (0, "µs"))
 
@@ -43,15 +43,17 @@ def main():
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that it runs")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "executor.md")
     options = parser.parse_args()
+    command_text = "make bench-executor"
+    if options.build.resolve() != parser.get_default("build"):
+        command_text = f"bench/executor.py --build {options.build}"
     load = os.getloadavg()[0]
     command = [options.build / "bench" / "tamis_bench_executor", *(["--quick"] if options.quick else [])]
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     sections = [
-        f"## {title}\n\n{table(found[which])}" for title, which in (("Quiet", "quiet"), ("Busy", "busy"))
+        f"## {title}\n\n{table(found[which])}"
+        for title, which in ((f"Quiet, load {load:.1f}", "quiet"), ("Busy", "busy"))
     ]
-    options.out.write_text(
-        "\n\n".join([INTRODUCTION, facts("make bench-executor", load), *sections]) + "\n"
-    )
+    options.out.write_text("\n\n".join([INTRODUCTION, facts(command_text, load), *sections]) + "\n")
     print(options.out)
 
 

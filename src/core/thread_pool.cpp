@@ -15,16 +15,8 @@
 namespace tamis {
 namespace {
 
-/// How long a thread looks for a change before it sleeps: a few times what it takes to wake one.
-constexpr std::int64_t patience = 50'000;  // ns
-/// A thread that sees this much time pass between two looks was not running.
-constexpr std::int64_t lost_core = 200'000;
-constexpr std::int64_t no_looking = 50'000'000;
-
-std::int64_t now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-}
+/// How long a thread looks for a change before it sleeps: a little more than it takes to wake one.
+constexpr std::chrono::microseconds patience{50};
 
 void breathe() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -42,18 +34,15 @@ enum State : int {
 };
 
 /// Returns when `state` is not `value`, asleep if that takes longer than a moment.
-void await_change(const std::atomic<int>& state, int value, std::atomic<std::int64_t>& no_looking_until) {
-  const std::int64_t start = now();
-  if (start >= no_looking_until.load(std::memory_order_relaxed))
-    for (std::int64_t before = start; before - start < patience;) {
-      for (int look = 0; look < 32; ++look) {
-        if (state.load(std::memory_order_acquire) != value) return;
-        breathe();
-      }
-      const std::int64_t time = now();
-      if (time - before > lost_core) no_looking_until.store(time + no_looking, std::memory_order_relaxed);
-      before = time;
+void await_change(const std::atomic<int>& state, int value) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + patience;
+  do {
+    for (int look = 0; look < 32; ++look) {
+      if (state.load(std::memory_order_acquire) != value) return;
+      breathe();
     }
+  } while (Clock::now() < end);
   state.wait(value, std::memory_order_acquire);
 }
 
@@ -76,9 +65,9 @@ struct alignas(64) ThreadPool::Helper {
     state.notify_one();
   }
 
-  void live(std::atomic<std::int64_t>& no_looking_until) {
+  void live() {
     for (;;) {
-      await_change(state, resting, no_looking_until);
+      await_change(state, resting);
       int now = offered;
       if (state.compare_exchange_strong(now, working)) {
         body(context, worker);
@@ -90,11 +79,10 @@ struct alignas(64) ThreadPool::Helper {
   }
 
   /// Takes the work back, or waits until it is done.
-  void release(std::atomic<std::int64_t>& no_looking_until) {
+  void release() {
     int now = offered;
     if (!state.compare_exchange_strong(now, resting))
-      while (state.load(std::memory_order_acquire) == working)
-        await_change(state, working, no_looking_until);
+      while (state.load(std::memory_order_acquire) == working) await_change(state, working);
     claimed.store(false, std::memory_order_release);
   }
 };
@@ -120,7 +108,7 @@ bool ThreadPool::made(int helper) {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   Helper& fresh = helper_[static_cast<std::size_t>(helper)];
   try {
-    fresh.thread = std::thread([this, &fresh] { fresh.live(no_looking_until_); });
+    fresh.thread = std::thread([&fresh] { fresh.live(); });
     made_.store(helper + 1, std::memory_order_release);
   } catch (...) {  // the system has no more threads: those that there are will do
     may_make_ = false;
@@ -144,7 +132,7 @@ void ThreadPool::run(int workers, void* context, void (*body)(void* context, int
     helper.set(offered);
   }
   body(context, 0);
-  while (claimed != nullptr) std::exchange(claimed, claimed->next)->release(no_looking_until_);
+  while (claimed != nullptr) std::exchange(claimed, claimed->next)->release();
 }
 
 void ThreadPool::stop() {

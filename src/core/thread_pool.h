@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -38,8 +37,6 @@ class ThreadPool final : public Executor {
   std::atomic<int> made_{0};  ///< those with a thread come first
   std::atomic<bool> may_make_{true};
   std::mutex making_;
-  /// Until then, in nanoseconds of the steady clock, nobody looks for work: others need the cores.
-  std::atomic<std::int64_t> no_looking_until_{0};
 };
 
 /// The pool of this process, with as many workers as the machine has cores. It lives for ever; its threads
