@@ -21,7 +21,9 @@ namespace {
 using Rule = std::function<bool(std::int64_t, std::int64_t)>;
 
 Pattern pattern_by(std::int64_t n, const Rule& nonzero) {
-  Pattern pattern{n, n, {0}, {}, {}, {}, {}};
+  Pattern pattern;
+  pattern.rows = pattern.cols = n;
+  pattern.row_start = {0};
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j)
       if (nonzero(i, j)) pattern.column.push_back(j);

@@ -88,7 +88,9 @@ std::vector<Class> random_patterns(std::size_t n, std::int64_t count, std::uint6
 
 Pattern pattern_of(const Rows& rows) {
   const auto n = std::ssize(rows);
-  Pattern pattern{n, n, {0}, {}, {}, {}, {}};
+  Pattern pattern;
+  pattern.rows = pattern.cols = n;
+  pattern.row_start = {0};
   for (const unsigned row : rows) {
     for (std::int64_t j = 0; j < n; ++j)
       if ((row >> j & 1U) != 0) pattern.column.push_back(j);
