@@ -56,12 +56,11 @@ std::string build_text(const Globals& globals) {
       "target     {}, {}\n"
       "compiled   {}\n"
       "backend    {}\n"
-      "threads    {} of {}, by {}\n"
+      "threads    {} of {}\n"
       "page       {} tokens\n"
       "libraries  {}\n",
       version(), target(), target_is_forced() ? "forced by TAMIS_TARGET" : "the fastest that runs here",
-      list, globals.backend, threads, hardware_threads(), parallel_runtime(), page_tokens,
-      fmt::join(libraries(), ", "));
+      list, globals.backend, threads, hardware_threads(), page_tokens, fmt::join(libraries(), ", "));
 }
 
 ordered_json trace_json(const Trace& trace) {

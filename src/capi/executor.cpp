@@ -23,9 +23,9 @@ using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the funct
 
 tamis_code tamis_set_default_executor(const tamis_executor* executor) {
   return guarded([&] {
-    // Kept for ever: a call that began under one may still be running.
+    // Kept for ever, past the end of static objects: a call that began under one may still be running.
     static std::mutex mutex;
-    static std::vector<std::unique_ptr<CExecutor>> all;
+    static auto& all = *new std::vector<std::unique_ptr<CExecutor>>;
     if (executor == nullptr) return tamis::set_default_executor(nullptr);
     const std::lock_guard lock(mutex);
     all.push_back(std::make_unique<CExecutor>(executor));
