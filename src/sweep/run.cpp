@@ -18,9 +18,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds between_looks{100};    // at Ctrl-C, with no ranks to listen to
-constexpr milliseconds between_polls{1};      // Open MPI's own waiting would burn a core
-constexpr std::chrono::seconds patience{10};  // with a rank that is asked to hand in
+constexpr milliseconds between_looks{100};            // at Ctrl-C, with no ranks to listen to
+constexpr milliseconds between_polls{1};              // Open MPI's own waiting would burn a core
+constexpr std::chrono::seconds hand_in_patience{10};  // with a rank that is asked to hand in
 
 class Lead {
  public:
@@ -114,7 +114,7 @@ class Lead {
     int awaited = ranks_->size() - 1;
     for (int rank = 1; rank <= awaited; ++rank)
       ranks_->send(rank, encode({.kind = RankWord::Kind::hand_in}));
-    for (auto end = Clock::now() + patience; awaited > 0 && Clock::now() < end;) {
+    for (auto end = Clock::now() + hand_in_patience; awaited > 0 && Clock::now() < end;) {
       const auto message = ranks_->poll();
       if (!message) {
         std::this_thread::sleep_for(between_polls);
