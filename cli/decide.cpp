@@ -215,9 +215,8 @@ template <class Elapsed>
 Pattern read_in_time(const Options& options, const Elapsed& elapsed) {
   const bool limited = options.time_limit > 0;  // otherwise `decide` says what is wrong with it
   try {
-    return options.pattern.read([&](double, double) {
-      return !interrupted() && !(limited && elapsed() > options.time_limit);
-    });
+    return options.pattern.read(
+        [&](double, double) { return !interrupted() && !(limited && elapsed() > options.time_limit); });
   } catch (const Error& error) {
     if (error.code() != Code::cancelled || interrupted()) throw;
     throw Error(Code::io, fmt::format("{}: cannot be read within the time limit of {:g} seconds; give more",
