@@ -1,18 +1,22 @@
 // Panels of a chart that share one list of data, each taking what is its own by the field "panel".
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "experiments/chart.h"
 
 namespace tamis {
 
-inline Json panel(const std::string& name, const std::string& title, Json layers) {
+/// A list of Json in braces would be an array for some compilers and, if it has one member, that member for
+/// others.
+inline Json panel(const std::string& name, const std::string& title, std::initializer_list<Json> layers) {
   return {{"title", title},
           {"width", 300},
           {"height", 240},
           {"transform", {{{"filter", {{"field", "panel"}, {"equal", name}}}}}},
-          {"layer", std::move(layers)}};
+          {"layer", std::vector<Json>(layers)}};
 }
 
 /// Keys that a row sees, as the horizontal axis.

@@ -94,7 +94,6 @@ inline V times_power_of_two(V x, V n) {
       _mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
 }
 inline V min(V a, V b) { return _mm256_min_ps(a, b); }
-inline V floor_down(V x) { return _mm256_floor_ps(x); }
 inline std::uint32_t less_mask(V a, V b) {
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
 }
@@ -148,10 +147,6 @@ inline __m128i to_shorts(I x) {
 }
 inline void store_shorts(std::int16_t* p, I x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), to_shorts(x));
-}
-inline void store_bytes(std::uint8_t* p, V x) {
-  const __m128i shorts = to_shorts(_mm256_cvtps_epi32(x));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(shorts, shorts));
 }
 inline I low_four_bits(I x) { return _mm256_and_si256(x, _mm256_set1_epi32(15)); }
 inline I to_codes(const I x[4]) {

@@ -91,7 +91,6 @@ inline void store_bf16(std::uint16_t* p, V x) {
 /// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
 inline V times_power_of_two(V x, V n) { return _mm512_scalef_ps(x, n); }
 inline V min(V a, V b) { return _mm512_min_ps(a, b); }
-inline V floor_down(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline std::uint32_t less_mask(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 /// Lane i becomes 0 where bit i of the mask is set.
 inline V clear_lanes(V x, std::uint32_t mask) {
@@ -140,9 +139,6 @@ inline I to_integers(V x) { return _mm512_cvtps_epi32(x); }
 inline V to_floats(I x) { return _mm512_cvtepi32_ps(x); }
 inline void store_shorts(std::int16_t* p, I x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x));
-}
-inline void store_bytes(std::uint8_t* p, V x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
 }
 inline I low_four_bits(I x) { return _mm512_and_si512(x, _mm512_set1_epi32(15)); }
 inline __m256i to_codes(const I x[2]) {

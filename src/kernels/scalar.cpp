@@ -59,7 +59,6 @@ inline V power_of_two(V n) {
 
 inline V times_power_of_two(V x, V n) { return x * power_of_two(n); }
 inline V min(V a, V b) { return b < a ? b : a; }
-inline V floor_down(V x) { return __builtin_floorf(x); }
 inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
 inline V clear_lanes(V x, std::uint32_t mask) { return (mask & 1U) != 0 ? 0.0F : x; }
 
@@ -108,7 +107,6 @@ inline I to_integers(V x) {
 }
 inline V to_floats(I x) { return static_cast<float>(x); }
 inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
-inline void store_bytes(std::uint8_t* p, V x) { *p = static_cast<std::uint8_t>(x); }
 inline I low_four_bits(I x) { return x & 15; }
 inline void store_codes(std::uint8_t* p, const I* x) {
   for (int i = 0; i < 32; ++i) p[i] = static_cast<std::uint8_t>(x[i] < 0 ? 0 : x[i] > 255 ? 255 : x[i]);

@@ -8,6 +8,26 @@ namespace {
 
 std::atomic<std::int64_t> count{0};
 
+}  // namespace
+
+#if defined(TAMIS_UNDER_TSAN) && defined(__clang__)
+
+// Clang's thread sanitizer has an operator new that no other may replace, and tells of what it allocates.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
+                                                                             std::size_t),
+                                                         void (*free_hook)(const volatile void*));
+
+namespace {
+
+[[maybe_unused]] const int installed = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { ++count; }, [](const volatile void*) {});
+
+}  // namespace
+
+#else
+
+namespace {
+
 void* allocate(std::size_t bytes, std::size_t alignment) {
   ++count;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
@@ -31,6 +51,8 @@ void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+#endif
 
 namespace tamis::testing {
 std::int64_t allocations() { return count; }

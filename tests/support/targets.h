@@ -22,8 +22,11 @@ namespace tamis::testing {
 inline const Kernels* runnable(const KernelTarget& target) {
   if (target.runs_here) return target.kernels;
 #ifdef TAMIS_X86
-  const bool has_avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  bool has_avx2 = false;
+  int count = 0;
+  const KernelTarget* targets = kernel_targets(count);
+  for (int i = 0; i < count; ++i)
+    if (targets[i].kernels == &avx2_kernels) has_avx2 = targets[i].runs_here;
   if (target.kernels == &avx512_kernels && has_avx2) return &avx512_emulated_kernels;
   if (target.kernels == &avx512vnni_kernels && has_avx2) return &avx512vnni_emulated_kernels;
 #endif

@@ -206,19 +206,24 @@ TEST(ProfileRow, TheCurveRisesToOneThroughKEps) {
 
 TEST(ProfileRow, EqualWeightsNeedTheMathematicalNumberOfKeys) {
   // eps·n is whole; as doubles some eps lie below their decimal, which must not cost a key.
-  for (const auto& [n, eps, k] : {std::tuple{100, 0.01, 99},
-                                  {100, 0.05, 95},
-                                  {10, 0.3, 7},
-                                  {10, 0.7, 3},
-                                  {1000, 0.7, 300},
-                                  {20, 0.15, 17},
-                                  {131072, 0.25, 98304}}) {
+  struct Case {
+    int n;
+    double eps;
+    int k;
+  };
+  for (const Case& of : {Case{100, 0.01, 99},
+                         {100, 0.05, 95},
+                         {10, 0.3, 7},
+                         {10, 0.7, 3},
+                         {1000, 0.7, 300},
+                         {20, 0.15, 17},
+                         {131072, 0.25, 98304}}) {
     RowOptions options;
-    options.eps = {eps};
+    options.eps = {of.eps};
     for_each_target([&](const char* target) {
       const Figures found =
-          measure(kernels(), std::vector<float>(static_cast<std::size_t>(n), 2.5F), options);
-      EXPECT_EQ(found.table.k_eps[0], k) << n << " keys, eps " << eps << " on " << target;
+          measure(kernels(), std::vector<float>(static_cast<std::size_t>(of.n), 2.5F), options);
+      EXPECT_EQ(found.table.k_eps[0], of.k) << of.n << " keys, eps " << of.eps << " on " << target;
     });
   }
 }
