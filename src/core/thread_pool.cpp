@@ -15,8 +15,9 @@
 namespace tamis {
 namespace {
 
-/// How long a thread looks for a change before it sleeps: a little more than it takes to wake one.
-constexpr std::chrono::microseconds patience{50};
+/// How long a thread looks for a change before it sleeps: ten times what it takes to wake one, so that the
+/// stretches between the loops of a decode step, tens of microseconds on one thread, wake nobody.
+constexpr std::chrono::microseconds patience{250};
 
 void breathe() {
 #if defined(__x86_64__) || defined(__i386__)

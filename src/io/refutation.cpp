@@ -74,6 +74,7 @@ void from_json_word(const std::string& name, Kind& kind) { kind.grounds = ground
 template <class A>
 void indices(A& a, const char* name, std::vector<std::int64_t>& list) {
   std::vector<SignedWhole> wholes;
+  wholes.reserve(list.size());
   for (const std::int64_t index : list) wholes.push_back({index});
   a(name, wholes);
   list.clear();

@@ -60,8 +60,9 @@ struct Ahead {
   }
   template <int used>
   TAMIS_INLINE void fetch() {
-    for (std::uintptr_t line = 0; line == 0 || line < used; line += 64)
-      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);
+    constexpr std::uintptr_t end = used > 1 ? used : 1;
+    for (std::uintptr_t line = 0; line < end; line += 64)
+      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);  // NOLINT: may lie past the end
     next += static_cast<std::uintptr_t>(step);
   }
 };

@@ -138,7 +138,8 @@ double chi_squared_tail(double df, double x) {
   double c = 1e300;
   double d = 1 / b;
   double h = d;
-  for (double i = 1; i < 10000; ++i) {
+  for (int n = 1; n < 10000; ++n) {
+    const double i = n;
     const double an = -i * (i - a);
     b += 2;
     d = 1 / (an * d + b);

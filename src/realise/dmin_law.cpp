@@ -83,8 +83,8 @@ DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t
       if (matrix[i].d != grid[i].d) fail(Code::usage, "the matrices of a law of d_min must share one grid");
       const ProbabilityInterval p = clopper_pearson(matrix[i].accepted, matrix[i].draws, each);
       if (i == 0) {
-        const auto skipped = static_cast<double>(grid[0].d / step - 1);
-        law.window_error += std::min(1.0, draws * skipped * p.high) / count;
+        const auto skipped = grid[0].d / step - 1;
+        law.window_error += std::min(1.0, draws * static_cast<double>(skipped) * p.high) / count;
       }
       const double before = alive;
       alive *=

@@ -15,7 +15,8 @@ FoldedBlock fold_block(const Step& step, std::int64_t block, float* scratch);
 
 /// Additions in a row in a sum over d32 channels on this target, and a few roundings more.
 inline double sum_chain(const DenseCall& call, std::int64_t d32) {
-  return static_cast<double>(2 * d32 / call.kernels.pad) + 8;
+  const std::int64_t additions = 2 * d32 / call.kernels.pad;
+  return static_cast<double>(additions) + 8;
 }
 
 }  // namespace tamis
