@@ -84,15 +84,20 @@ TEST(ThreadPool, ACallerDoesNotWaitForAThreadThatHasNotBegun) {
 TEST(ThreadPool, IdleThreadsUseNoTime) {
   ThreadPool pool(3);
   ran(100, {3, &pool});
-  std::this_thread::sleep_for(milliseconds(20));
   const auto cpu_seconds = [] {
     timespec time{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   };
-  const double before = cpu_seconds();
-  std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_LT(cpu_seconds() - before, 0.02);
+  // A virtual CPU that its host stops is charged to whoever was running on it: threads that look for work
+  // would use every one of these moments.
+  double least = 1;
+  for (int moment = 0; moment < 20 && least > 0.002; ++moment) {
+    const double before = cpu_seconds();
+    std::this_thread::sleep_for(milliseconds(50));
+    least = std::min(least, cpu_seconds() - before);
+  }
+  EXPECT_LT(least, 0.01);
 }
 
 TEST(ThreadPool, WorksAloneAfterItWasStopped) {
