@@ -48,8 +48,6 @@ class Exact:
         kv_heads, n, _ = k.shape
         group = heads // kv_heads
         self.out = np.empty((heads, rows, d))
-        self.lse = np.empty((heads, rows))
-        self.weights = np.empty((heads, rows, n))
         self.absolute = np.empty_like(self.out)  # A
         self.small = np.empty_like(self.out)  # Σ_{w_j < u} w_j |v_j| for u of f16
         self.large = np.empty((heads, rows, 1))  # #{w_j ≥ u} + rescalings
@@ -71,8 +69,6 @@ class Exact:
             w /= total
 
             shape = (group, rows, d)
-            self.weights[mine] = w.reshape(group, rows, n)
-            self.lse[mine] = (top + np.log(total)).reshape(group, rows)
             self.out[mine] = (w @ values).reshape(shape)
             np.abs(values, out=values)
             self.absolute[mine] = (w @ values).reshape(shape)

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -23,9 +22,11 @@
 #include <tbb/task_group.h>
 #endif
 
+#include <tamis/attend.h>
+#include <tamis/attention.h>
+#include <tamis/cache.h>
 #include <tamis/generate.h>
 #include <tamis/realise.h>
-#include <tamis/sieve.h>
 
 #include "core/parallel.h"
 #include "core/random.h"
@@ -159,20 +160,17 @@ class Decode {
     shape_.head_dim = shape_.value_dim = dim;
     shape_.dtype = DType::f16;
     shape_.scale = 0.125F;
-    std::vector<float> rows(heads * tokens * dim);
-    fill(rows, 1);
-    const View<const float> all{rows.data(), heads * tokens, dim};
-    store_.append(all, all);
+    std::vector<float> numbers(heads * tokens * dim);
+    fill(numbers, 1);
+    for (std::size_t i = 0; i < numbers.size(); ++i) rows_[i] = to_f16(numbers[i]);
     q_.resize(static_cast<std::size_t>(shape_.rows() * dim));
     fill(q_, 2);
     for (float& x : q_) x *= 4;
-    IndexShape index;
-    index.dtype = shape_.dtype;
-    index.kv_heads = heads;
-    index.head_dim = index.value_dim = dim;
-    index_ = std::make_unique<Index>(index);
+    cache_.add(sequence);
     Workspace workspace;
-    index_->extend(store_.heads(), workspace);
+    const Rows all{rows_.data(), DType::f16, dim, tokens * dim};
+    const std::int64_t count = tokens;
+    cache_.append({&sequence, 1}, {&count, 1}, all, all, workspace);
   }
 
   double seconds(const Contender& contender, bool sparse) {
@@ -180,16 +178,17 @@ class Decode {
         contender.executor == nullptr ? Workspace(1) : Workspace(threads, *contender.executor);
     std::vector<float> out(static_cast<std::size_t>(shape_.rows() * dim));
     std::vector<float> lse(static_cast<std::size_t>(shape_.rows()));
-    std::vector<Certificate> certificates(lse.size());
+    std::vector<sieve::Certificate> certificates(lse.size());
     const Budget budget = parse_budget("mass:0.05");
-    SieveOptions options;
-    options.forecast = false;
+    const PageTables pages(DType::f16, rows_.data(), rows_.data(), heads, tokens, dim, dim);
+    const std::int64_t one = 1;
+    const sieve::Plan plan(cache_, {{&sequence, 1}, {&one, 1}, {}});
     const auto step = [&] {
       if (sparse) {
-        attend(*index_, shape_, {q_.data(), shape_.rows(), dim}, store_.heads(), {}, {&budget, 1}, options,
-               workspace, {out.data(), shape_.rows(), dim}, lse, certificates);
+        sieve::attend(cache_, plan, {q_.data(), DType::f32, shape_.rows() * dim, dim}, {&budget, 1}, {},
+                      workspace, {{out.data(), DType::f32, shape_.rows() * dim, dim}, lse, certificates});
       } else {
-        dense(shape_, {q_.data(), shape_.rows(), dim}, store_.heads(), {}, workspace,
+        dense(shape_, {q_.data(), shape_.rows(), dim}, pages.heads(), {}, workspace,
               {out.data(), shape_.rows(), dim}, lse);
       }
     };
@@ -201,6 +200,7 @@ class Decode {
   static constexpr std::int64_t heads = 8;
   static constexpr std::int64_t tokens = 16384;
   static constexpr std::int64_t dim = 128;
+  static constexpr Sequence sequence = 1;
 
   static void fill(std::vector<float>& to, std::uint64_t row) {
     const Stream stream(1, Purpose::bench, row);
@@ -209,9 +209,9 @@ class Decode {
   }
 
   Shape shape_;
-  KvStore store_{DType::f16, heads, dim, dim};
+  std::vector<f16> rows_ = std::vector<f16>(heads * tokens * dim);  ///< keys, and the same values
   std::vector<float> q_;
-  std::unique_ptr<Index> index_;
+  Cache cache_{Heads{32, heads, dim, dim, 0.125F}, CacheOptions{.dtype = DType::f16}};
 };
 
 double median(std::vector<double> of) {

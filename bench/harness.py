@@ -78,20 +78,11 @@ def raise_bandwidth(machine, options, bandwidth):
         bandwidth[threads] = max(bandwidth[threads], measured)
 
 
-def raise_arithmetic(machine, options, rates):
-    """The same for multiply-adds: {threads: {type: per second}}."""
-    for threads in options.threads:
-        known = rates.setdefault(threads, {})
-        for kind, rate in machine.multiply_adds(threads).items():
-            known[kind] = max(known.get(kind, 0.0), rate)
-
-
-def check(made, exact, rows, tell=1.0):
+def check(made, exact, rows):
     """Runs everyone once and compares; leaves their thread pools made. Ends the program on a wrong answer.
-    The comparison must be able to fail for a share `tell` of the heads: where attention is nearly uniform
-    and a contender's arithmetic short, rounding explains everything."""
+    The comparison must be able to fail for every head."""
     for contender in made:
-        assert exact.telling(contender.arithmetic) >= tell, f"the check of {contender.name} could not fail"
+        assert exact.telling(contender.arithmetic) == 1, f"the check of {contender.name} could not fail"
         contender.run()
         fault = exact.fault(contender.output()[:, rows], contender.arithmetic)
         if fault:
@@ -107,16 +98,11 @@ def timed(machine, run):
     return (time.perf_counter_ns() - start) * 1e-9
 
 
-def interleave(machine, made, repeats, seed, before=None, after=None):
-    """Seconds of every run: [contender][repeat], in an order drawn for each repeat. `before` and `after`
-    are called with the contender and the repeat, untimed."""
+def interleave(machine, made, repeats, seed):
+    """Seconds of every run: [contender][repeat], in an order drawn for each repeat."""
     order = random.Random(seed)
     times = [[] for _ in made]
-    for repeat in range(repeats):
+    for _ in range(repeats):
         for i in order.sample(range(len(made)), len(made)):
-            if before:
-                before(made[i], repeat)
             times[i].append(timed(machine, made[i].run))
-            if after:
-                after(made[i], repeat)
     return times

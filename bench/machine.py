@@ -80,8 +80,6 @@ class Machine:
         self.native.bench_read_bandwidth.restype = c_double
         self.native.bench_read_bandwidth.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int, c_int]
         self.native.bench_evict.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int]
-        for rate in (self.native.bench_integer_rate, self.native.bench_float_rate):
-            rate.restype, rate.argtypes = c_double, [POINTER(c_int), c_int]
         self.cores = cores
         self.buffer = allocate((BUFFER // 8,), "u8")
         self.buffer += 1  # a page never written has no memory of its own
@@ -95,13 +93,6 @@ class Machine:
         return self.native.bench_read_bandwidth(
             self.buffer.ctypes.data, BUFFER, self.array(), threads, passes
         )
-
-    def multiply_adds(self, threads):
-        """Best multiply-adds per second of `threads` cores together, by type; 0 where unknown."""
-        return {
-            "i16": self.native.bench_integer_rate(self.array(), threads),
-            "f32": self.native.bench_float_rate(self.array(), threads),
-        }
 
     def settle(self):
         """Waits until all other threads sleep: an OpenMP pool spins for some 10 ms after its work, on the

@@ -1,7 +1,7 @@
 """tamis.h through ctypes: the structs and calls that the benchmarks use."""
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
 
 import numpy as np
 
@@ -40,71 +40,6 @@ class KvPages(ctypes.Structure):
     ]
 
 
-class IndexShape(ctypes.Structure):
-    """tamis_index_shape."""
-
-    _fields_ = [
-        ("size", c_size_t),
-        ("kv_heads", c_int64),
-        ("head_dim", c_int64),
-        ("value_dim", c_int64),
-        ("sinks", c_int64),
-        ("dtype", c_int32),
-        ("no_values", c_int32),
-    ]
-
-
-class IndexInfo(ctypes.Structure):
-    """tamis_index_info."""
-
-    _fields_ = [
-        ("size", c_size_t),
-        ("tokens", c_int64),
-        ("bytes", c_size_t),
-        *((name, c_int64) for name in ("kv_heads", "head_dim", "value_dim", "sinks")),
-        ("dtype", c_int32),
-        ("no_values", c_int32),
-    ]
-
-
-class Budget(ctypes.Structure):
-    """tamis_budget."""
-
-    _fields_ = [
-        ("kind", c_int32),
-        ("reserved", c_int32),
-        *((name, c_double) for name in ("eps", "share", "alpha", "exponent")),
-        *((name, c_int64) for name in ("k", "window", "sinks")),
-    ]
-
-
-class SieveOptions(ctypes.Structure):
-    """tamis_sieve_options."""
-
-    _fields_ = [
-        ("size", c_size_t),
-        ("no_ladder", c_int32),
-        ("fewest_bytes", c_int32),
-        ("dense_below", c_int64),
-        ("weights", c_void_p),
-        ("weights_cols", c_int64),
-    ]
-
-
-class Certificate(ctypes.Structure):
-    """tamis_certificate."""
-
-    _fields_ = [
-        *((name, c_double) for name in ("tau", "error", "lse_error")),
-        ("grade", c_int32),
-        ("dense", c_int32),
-        *((name, c_int64) for name in ("coarse_keys", "middle_keys", "exact_keys")),
-        *((name, c_int64) for name in ("middle_values", "exact_values")),
-        *((name, c_int64) for name in ("coarse_bytes", "middle_bytes", "exact_bytes")),
-        ("reserved", c_int64 * 4),
-    ]
-
-
 class Pages:
     """Page tables over k and v [kv_heads, n, d], as a paged cache would keep them: `.kv` is what tamis reads."""
 
@@ -136,12 +71,6 @@ class Library:
         self.c.tamis_workspace_create.argtypes = [c_int, POINTER(c_void_p)]
         self.c.tamis_workspace_free.argtypes = [c_void_p]
         self.c.tamis_dense.argtypes = [c_void_p] * 7
-        self.c.tamis_index_create.argtypes = [POINTER(IndexShape), POINTER(c_void_p)]
-        self.c.tamis_index_free.argtypes = [c_void_p]
-        self.c.tamis_index_extend.argtypes = [c_void_p, c_void_p, c_size_t, c_void_p]
-        self.c.tamis_index_get_info.argtypes = [c_void_p, POINTER(IndexInfo)]
-        self.c.tamis_budget_parse.argtypes = [c_char_p, POINTER(Budget)]
-        self.c.tamis_attend.argtypes = [c_void_p] * 6 + [c_size_t] + [c_void_p] * 5
 
     def call(self, function, *arguments):
         if function(*arguments) != 0:
@@ -163,29 +92,3 @@ class Workspace:
     def __del__(self):
         if self.handle:
             self.native.c.tamis_workspace_free(self.handle)
-
-
-class Index:
-    """tamis_index over the pages of k and v [kv_heads, n, d], freed with this object."""
-
-    def __init__(self, library, dtype, pages, workspace):
-        self.native, self.handle = library, c_void_p()
-        kv_heads, _, d = pages.arrays[0].shape
-        shape = IndexShape(ctypes.sizeof(IndexShape), kv_heads, d, d, 4, DTYPES[dtype], 0)
-        library.call(library.c.tamis_index_create, ctypes.byref(shape), ctypes.byref(self.handle))
-        library.call(
-            library.c.tamis_index_extend,
-            self.handle,
-            ctypes.addressof(pages.kv),
-            kv_heads,
-            workspace.handle,
-        )
-
-    def bytes(self):
-        info = IndexInfo(ctypes.sizeof(IndexInfo))
-        self.native.call(self.native.c.tamis_index_get_info, self.handle, ctypes.byref(info))
-        return info.bytes
-
-    def __del__(self):
-        if self.handle:
-            self.native.c.tamis_index_free(self.handle)

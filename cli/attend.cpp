@@ -27,54 +27,72 @@ constexpr const char* description =
     "the weights used, error bounds the Euclidean distance of the output from exact attention, keys and "
     "bytes say what was read. With --dense every key is read and the bounds are those of rounding. With "
     "--budget only what the budget asks for is read:\n\n"
-    "  mass:EPS        until tau is proven to be at most EPS; dense where cheaper\n"
+    "  mass:EPS        until tau is proven to be at most EPS\n"
     "  bytes:SHARE     at most this share of the bytes that dense attention reads\n"
-    "  topk:K          as many bytes as K exact keys per query\n"
+    "  topk:K          the K keys of largest weight, the rest dropped\n"
     "  power:ALPHA,C   topk with K = ALPHA*n^C for a query that sees n keys\n"
     "  window:W,SINKS  the last W and the first SINKS keys, the rest dropped\n"
     "  profile:FILE    for each head its own, from a profile, which is JSON:\n"
     "                  {\"heads\": [{\"layer\": 3, \"head\": 0,\n"
     "                              \"budget\": \"mass:0.05\"}, ...]}\n\n"
-    "With a budget the trace is replayed as decode: every query is a step of its own, in which heads that "
-    "share a KV head share what they read. Before the first step an index is built over all tokens of the "
-    "layer, also those that a query does not see and then does not read. It holds keys at 4 bits (the "
-    "coarse mesh, read for every key), 8 bits (middle) and values at 4 bits; what carries more weight is "
-    "read as stored (exact). Keys that are not read exactly count by what the coarser meshes say about "
-    "them; with --ladder off they are dropped. Queries for which this does not pay are computed densely, "
-    "to the same bits as with --dense for so few queries; a replay goes by the bytes read, not by time.\n\n"
-    "With --check everything is computed again in f64, and queries are counted whose true error exceeds "
-    "the certified one, whose lse is off by more than its bound or, with a budget, whose weights are "
-    "farther from the softmax than tau; if there is one, the exit status is 1.\n\n"
+    "With a budget the trace is replayed as decode. Each layer has a cache, which stores keys and values "
+    "once, in planes of 4 bits: what the first query sees is appended at once, as a prompt is, then one "
+    "token at a time, and every query attends when the cache has just the tokens that it sees, in a step "
+    "of "
+    "its own, in which heads that share a KV head share what they read. The first plane of every key is "
+    "looked at; of the keys and values that matter more is read. --bits says how many bits of a number are "
+    "stored: 12 unless given, or 16 where a mass budget is below 0.02, which 12 bits often cannot prove. "
+    "The "
+    "first and the last tokens are kept as they are, and short sequences as a whole. Where all stored "
+    "bits were read and the budget was still not proved, the result says so and proves what it can.\n\n"
+    "With --check everything is computed again in f64 from the numbers of the trace, and queries are "
+    "counted whose true error exceeds the certified one or whose lse is off by more than its bound; if "
+    "there is one, the exit status is 1. Whether tau bounds the weights cannot be seen from outside.\n\n"
     "--out writes safetensors; for each layer L:\n\n"
     "  layers.L.out        f32  [heads, queries, d]  output\n"
     "  layers.L.lse        f32  [heads, queries]     log of the sum of exp(logit)\n"
     "  layers.L.tau        f64  [heads, queries]     certificate\n"
     "  layers.L.error      f64  [heads, queries]     certificate\n"
     "  layers.L.lse_error  f64  [heads, queries]     certificate\n"
-    "  layers.L.keys       i64  [heads, queries]     keys read exactly\n"
-    "  layers.L.bytes      i64  [heads, queries]     bytes read, index included\n"
+    "  layers.L.keys       i64  [heads, queries]     keys read whole\n"
+    "  layers.L.bytes      i64  [heads, queries]     bytes read\n"
     "  layers.L.grade      u8   [heads, queries]     0: proved\n"
-    "  layers.L.dense      u8   [heads, queries]     1: every key and value was read\n\n"
-    "Heads that share a KV head share keys and bytes: each has the same counts. The metadata name the "
+    "  layers.L.dense      u8   [heads, queries]     1: every key and value was read\n"
+    "  layers.L.reached    u8   [heads, queries]     with a budget; 0: met, 1: stored\n"
+    "                           bits, 2: look alone, 3: not finite\n\n"
+    "A key is read whole as it was appended, or with all its stored bits. Heads that share a KV head share "
+    "keys and bytes: each has the same counts. The metadata name the "
     "trace, the budget, the target and the version. The file does not depend on the number of threads.\n\n"
     "--json prints {trace, budget, queries, checked, violations, dense_fallbacks, tau, error, lse_error, "
     "bytes, keys, layers, target, backend, threads, seconds, version}. A query counts once per head and "
     "layer; violations is null unless checked; tau, error, lse_error, bytes and keys are {median, p90, "
-    "max}, those that --check measured have the measured ones as true; bytes and keys are shares of "
-    "what dense attention reads once per KV head and query, which is given as dense; seconds is the time "
+    "max}, error and lse_error with the measured ones as true under --check; bytes and keys are shares of "
+    "what dense attention reads once per KV head and query, which is given as dense, keys being those read "
+    "whole; with a budget bytes are a share of 16 bits a number. seconds is the time "
     "of attention alone. A number that is not finite is null.\n\n"
-    "With a budget there are also ladder, index {bytes, share of K and V, build_seconds} and meshes "
-    "{coarse, middle, exact}, each with the shares of bytes, keys and values read at that precision, their "
-    "mean included; under --check relative_error, the true error by the norm of the exact output, and "
-    "ratios {tau, error}, certified by true over the queries that were not computed densely. Each entry of "
-    "layers has the same fields.";
+    "With a budget there are also bits; reached {met, stored_bits, look_alone, not_finite}, how many "
+    "queries met the budget, needed more than the stored bits, exceeded a budget of bytes by what is "
+    "read anyway, or have no finite logits; read, the mean shares of keys and values by "
+    "what was read of them: raw, 4, 8, 12 or 16 bits, and values for which the centre of their block "
+    "stands or nothing; cache_bytes and cache_share, what the caches take at the end, and as a share of "
+    "their keys and values in bf16; append_seconds; under --check relative_error, the true error by the "
+    "norm of the exact output, and ratios {error}, certified by true over the queries that were not "
+    "computed densely. Each entry of layers has the same fields.";
+
+std::string not_negative(const std::string& text) {
+  std::int64_t number = 0;
+  if (CLI::detail::lexical_cast(text, number) && number >= 0) return {};
+  return fmt::format("'{}' is not a whole number from 0 on", text);
+}
 
 struct Options {
   std::string trace;
   std::optional<std::string> out;
   std::vector<std::int64_t> layers;
   std::optional<std::string> budget;
-  std::optional<std::string> ladder;
+  std::optional<int> bits;
+  std::optional<std::int64_t> dense_below;
+  std::optional<std::string> prefer;
   std::string grade = "proved";
   bool dense = false;
   bool check = false;
@@ -94,8 +112,10 @@ void check_mode(const Options& options) {
     throw Error(Code::usage, "--dense and --budget exclude each other; give one of them");
   if (!options.dense && !options.budget)
     throw Error(Code::usage, "attend: give --budget, or --dense to read everything");
-  if (options.dense && options.ladder)
-    throw Error(Code::usage, "--ladder says how to read sparsely; it needs --budget instead of --dense");
+  const char* sparse = options.bits ? "--bits" : options.dense_below ? "--dense-below" : "--prefer";
+  if (options.dense && (options.bits || options.dense_below || options.prefer))
+    throw Error(Code::usage,
+                fmt::format("{} says how to read sparsely; it needs --budget instead of --dense", sparse));
 }
 
 Progress progress_of(const Trace& trace, std::span<const TraceLayer> layers, const Options& options) {
@@ -105,10 +125,24 @@ Progress progress_of(const Trace& trace, std::span<const TraceLayer> layers, con
     pairs += pairs_of(trace, layer);
     tokens += static_cast<double>(layer.shape.kv_heads * trace.tokens());
   }
-  return Progress({{"index", options.budget ? tokens : 0},
+  return Progress({{"append", options.budget ? tokens : 0},
                    {"attention", pairs},
-                   {"weights", options.budget && options.check ? pairs : 0},
                    {"check", options.check ? pairs : 0}});
+}
+
+/// Bits that are stored of a number: those asked for, or enough for the smallest budget of any layer.
+int bits_of(const Options& options, std::span<const std::vector<Budget>> budgets) {
+  int bits = options.bits.value_or(0);
+  if (!options.bits)
+    for (const std::vector<Budget>& layer : budgets) bits = std::max(bits, bits_for(layer));
+  return bits;
+}
+
+ReplayOptions replay_options(const Options& options, int bits) {
+  ReplayOptions replay{bits, {}};
+  if (options.dense_below) replay.attend.dense_below = *options.dense_below;
+  if (options.prefer == "time") replay.attend.prefer = sieve::Prefer::time;
+  return replay;
 }
 
 int attend(const Options& options, const Globals& globals) {
@@ -124,7 +158,8 @@ int attend(const Options& options, const Globals& globals) {
 
   Workspace workspace(globals.threads);
   AttendReport report;
-  if (budgets) report.reading = {budgets->text(), budgets->label(), options.ladder != "off"};
+  const ReplayOptions replay_with = replay_options(options, bits_of(options, layer_budgets));
+  if (budgets) report.reading = {budgets->text(), budgets->label(), replay_with.bits};
   report.checked = options.check;
   report.threads = workspace.threads();
   report.backend = globals.backend;
@@ -135,15 +170,9 @@ int attend(const Options& options, const Globals& globals) {
       const TraceLayer& layer = layers[l];
       const LayerData data = trace.read(layer);
       in_layer(trace, layer, [&] {
-        if (!budgets) {
-          report.layers.push_back(dense_layer(trace, layer, data, workspace, progress));
-        } else {
-          const Replay replay(trace, layer, data, layer_budgets[l], report.reading->ladder, workspace,
-                              progress);
-          report.layers.push_back(replay.run(workspace, progress));
-          if (options.check)
-            measure_weights(trace, data, replay, workspace, progress, report.layers.back());
-        }
+        report.layers.push_back(
+            budgets ? replay(trace, layer, data, layer_budgets[l], replay_with, workspace, progress)
+                    : dense_layer(trace, layer, data, workspace, progress));
         if (options.check) {
           measure_outputs(trace, data, report.threads, progress, report.layers.back());
           count_violations(trace, data, report.layers.back());
@@ -173,8 +202,16 @@ Run declare_attend(CLI::App& app, Files& files, const Globals& globals) {
       ->required();
   files.reads(app.add_option("--budget", options->budget, "how much to read, in one of the forms above"),
               "BUDGET", profile_in);
-  one_of(app.add_option("--ladder", options->ladder, "use keys that are not read exactly (default: on)"),
-         {"on", "off"});
+  one_of(app.add_option("--bits", options->bits,
+                        "bits stored of a number (default: 12, or 16 below mass:0.02)"),
+         {"8", "12", "16"});
+  app.add_option("--dense-below", options->dense_below,
+                 "read everything for queries that see fewer than N tokens (default: 0)")
+      ->type_name("N")
+      ->check(CLI::Validator(not_negative, "", "at least 0"));
+  one_of(
+      app.add_option("--prefer", options->prefer, "what to save where there is a choice (default: bytes)"),
+      {"bytes", "time"});
   one_of(app.add_option("--grade", options->grade, "how sure certificates must be (default: proved)"),
          {"proved"});
   app.add_flag("--dense", options->dense, "read every key, in place of a budget");

@@ -18,6 +18,7 @@
 #define TAMIS_COMMANDS(COMMAND) \
   COMMAND(info)                 \
   COMMAND(attend)               \
+  COMMAND(bench)                \
   COMMAND(profile)              \
   COMMAND(pattern)              \
   COMMAND(realise)              \

@@ -1,4 +1,4 @@
-"""The hash of index files and of the points of stores, for the makers of seeds."""
+"""The hash of saved sequences and of the points of stores, for the makers of seeds."""
 
 import struct
 

@@ -15,7 +15,7 @@ import struct
 import sys
 from pathlib import Path
 
-from corpus_hash import xxh64
+from corpus_caches import cache_seeds
 from corpus_profiles import profile_file_seeds, profile_seeds
 from corpus_refutations import refutation_seeds
 from corpus_stores import store_seeds
@@ -326,109 +326,11 @@ def qrels_seeds():
     yield "zero-bytes", bytes(20)
 
 
-INDEX_METADATA = {
-    "format": "tamis-index", "version": "2", "dtype": "f16", "kv_heads": "1", "head_dim": "3",
-    "value_dim": "2", "sinks": "4", "values": "true", "tokens": "128",
-}  # fmt: skip
-# Four sinks, then keys whose residuals have the norm 100.
-INDEX_NORMS = bytes([255] * 4 + [100] * 124)
-
-
-def lines(record):
-    """A record, filled up to whole cache lines."""
-    return record + bytes(-len(record) % 64)
-
-
-def coarse_record(unit=1.0, sizes=(3.0, 1.0, 0.5, 2.0, 2.0), most=(100, 9, 4), unused=0, centre=0x3C00,
-                  step=0x3C00, norms=INDEX_NORMS, centroid=0x3F80):  # fmt: skip
-    """As src/sieve/layout.h says, for head sizes 3 and 2: what every scan reads."""
-    head = struct.pack("<6f4BI", unit, *sizes, *most, 0, unused)
-    channels = struct.pack("<3H58x3H58x", *[centre] * 3, *[step] * 3)
-    before = lines(head + channels + norms + struct.pack("<2H60x", *[centroid] * 2))
-    return lines(before + bytes(range(256)) * 8)
-
-
-def middle_record(norms=bytes([0] * 4 + [9] * 124), low=0xBF80, step=0x3E00):
-    """The rest: low nibbles of all keys, value codes, norms, and the range of each value."""
-    values = bytes([50] * 128) + struct.pack("<256H", *[low] * 128, *[step] * 128)
-    return lines(bytes(i * 7 % 256 for i in range(128 * 32)) + norms + values)
-
-
-def index_seeds():
-    """One block of one KV head, whose keys and values are zeros: what fuzz/index_file.cpp holds."""
-
-    def index(metadata=None, coarse=None, middle=None, blocks=1, hashed=128, checksum=None):
-        coarse = coarse_record() if coarse is None else coarse
-        middle = middle_record() if middle is None else middle
-        entries = (
-            INDEX_METADATA | {"kv_hash": xxh64(bytes(hashed * 3 * 2 + hashed * 2 * 2))} | (metadata or {})
-        )
-        entries = {key: value for key, value in sorted(entries.items()) if value is not None}
-        text = "".join(f"{key}={value}\n" for key, value in entries.items())
-        entries["checksum"] = checksum or xxh64(text.encode() + coarse + middle)
-        sizes = [len(record) // blocks if blocks else 64 for record in (coarse, middle)]
-        return safetensors({"coarse": ("U8", [1, blocks, sizes[0]], coarse),
-                            "middle": ("U8", [1, blocks, sizes[1]], middle)}, entries)  # fmt: skip
-
-    plain = middle_record()
-    yield "valid", index()
-    yield (
-        "valid-without-values",
-        index({"values": "false"}, middle=lines(bytes(128 * 16) + plain[4096:4224])),
-    )
-    yield (
-        "valid-all-pinned",
-        index({"sinks": "128"}, coarse_record(norms=b"\xff" * 128, most=(0, 0, 128)),
-              middle_record(bytes(128))),
-    )  # fmt: skip
-    yield "no-version", index({"version": None})
-    yield "other-version", index({"version": "1"})
-    yield "other-format", index({"format": "tamis-trace"})
-    yield "unknown-entry", index({"note": "x"})
-    yield "no-hash", index({"kv_hash": None})
-    yield "wrong-hash", index(hashed=127)
-    yield "wrong-checksum", index(checksum="0123456789abcdef")
-    yield "other-dtype", index({"dtype": "bf16"})
-    yield "no-dtype", index({"dtype": "i8"})
-    yield "two-heads", index({"kv_heads": "2"})
-    yield "heads-2-to-62", index({"kv_heads": str(2**62)})
-    yield "head-size", index({"head_dim": "4"})
-    yield "head-size-huge", index({"head_dim": "1024"})
-    yield "value-size", index({"value_dim": "33"})
-    yield "sinks-129", index({"sinks": "129"})
-    yield "sinks-unmarked", index({"sinks": "5"})
-    yield "values-lost", index({"values": "false"})
-    yield "tokens-100", index({"tokens": "100"})
-    yield "tokens-256", index({"tokens": "256"})
-    yield "tokens-2-to-40", index({"tokens": str(2**40)})
-    yield "two-blocks", index({"tokens": "256"}, coarse_record() * 2, plain * 2, blocks=2)
-    yield "unit-three", index(coarse=coarse_record(unit=3.0))
-    yield "unit-zero", index(coarse=coarse_record(unit=0.0))
-    yield "unit-least", index(coarse=coarse_record(unit=2.0**-101))
-    yield "norm-nan", index(coarse=coarse_record(sizes=(3.0, math.nan, 0.5, 2.0, 2.0)))
-    yield "norm-negative", index(coarse=coarse_record(sizes=(3.0, 1.0, 0.5, 2.0, -2.0)))
-    yield "unit-of-values-zero", index(coarse=coarse_record(sizes=(3.0, 1.0, 0.0, 2.0, 2.0)))
-    yield "unused", index(coarse=coarse_record(unused=1))
-    yield "summary", index(coarse=coarse_record(most=(99, 9, 4)))
-    yield "pinned-unlisted", index(coarse=coarse_record(norms=b"\xff" * 128))
-    yield "centre-infinite", index(coarse=coarse_record(centre=0x7C00))
-    yield "step-zero", index(coarse=coarse_record(step=0))
-    yield "step-negative", index(coarse=coarse_record(step=0xBC00))
-    yield "centroid-nan", index(coarse=coarse_record(centroid=0x7FC0))
-    yield "middle-norm", index(middle=middle_record(norms=b"\xff" * 128))
-    yield "value-infinite", index(middle=middle_record(low=0xFF80))
-    yield "value-step-nan", index(middle=middle_record(step=0x7FC0))
-    yield "huge-numbers", index(coarse=coarse_record(unit=2.0**100, sizes=(3.4e38,) * 5, step=0x7BFF))
-    yield "tiny-numbers", index(coarse=coarse_record(unit=2.0**-100, sizes=(0.0, 0.0, 1e-45, 0.0, 0.0)))
-    yield "one-tensor", safetensors({"coarse": ("U8", [1, 1, 2432], None)}, INDEX_METADATA)
-    yield "truncated", index()[:-3]
-
-
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "corpus"
     makers = {"safetensors": safetensors_seeds, "trace": trace_seeds, "npy": npy_seeds,
               "matrix_market": matrix_market_seeds, "qrels": qrels_seeds,
-              "profile": profile_seeds, "profile_file": profile_file_seeds, "index_file": index_seeds,
+              "profile": profile_seeds, "profile_file": profile_file_seeds, "cache_file": cache_seeds,
               "witness": witness_seeds, "refutation": refutation_seeds, "store": store_seeds}  # fmt: skip
     for target, seeds in makers.items():
         shutil.rmtree(folder / target, ignore_errors=True)

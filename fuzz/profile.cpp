@@ -1,5 +1,5 @@
 // Reads the budgets in a profile.
-#include "sieve/profile_budgets.h"
+#include "io/profile_budgets.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {

@@ -11,7 +11,7 @@ if [ $# -lt 1 ] || ! [ "$1" -gt 0 ] 2>/dev/null; then
 fi
 seconds=$1
 shift
-[ $# -gt 0 ] || set -- safetensors npy matrix_market qrels trace profile profile_file index_file witness refutation store
+[ $# -gt 0 ] || set -- safetensors npy matrix_market qrels trace profile profile_file cache_file witness refutation store
 
 cd "$(dirname "$0")/.."
 cmake --preset fuzz >/dev/null

@@ -46,8 +46,8 @@ def sparse_words(run):
     return (
         f"Sparse, {run.budget}: half of the queries read at most {percent(report['bytes']['median'])} of the bytes of "
         f"dense attention. Proven: τ at most {percent(tau['median'])}, output off by at most {error['median']:.2g}; "
-        f"true: {percent(tau['true']['median'])}, {error['true']['median']:.2g}, and "
-        f"{percent(report['relative_error']['median'])} of the output's length (medians)."
+        f"true: {error['true']['median']:.2g}, and {percent(report['relative_error']['median'])} of the output's "
+        f"length (medians). Budget met by {report['reached']['met']:,} of {sum(report['reached'].values()):,}."
     )
 
 

@@ -36,13 +36,14 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: .6r
       line-height: 1.5; }
 .key { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; font-size: .86rem; color: var(--soft); margin: 1.2rem 0 .2rem; }
 .key span::before { content: ""; display: inline-block; width: .75rem; height: .75rem; border-radius: .15rem;
-                    margin-right: .45rem; vertical-align: -.05rem; background: var(--mesh); }
+                    margin-right: .45rem; vertical-align: -.05rem; background: var(--depth); }
 .bars { display: grid; grid-template-columns: max-content 1fr max-content; gap: .35rem .9rem; align-items: center;
         font-size: .93rem; font-variant-numeric: tabular-nums; margin: .3rem 0 1rem; }
 .bars b { grid-column: 1 / -1; font-weight: 500; margin-top: .7rem; }
 .track { display: flex; height: 1.15rem; background: var(--line); border-radius: .25rem; overflow: hidden; }
-.track i { background: var(--mesh); }
-.coarse { --mesh: #9cc7de; } .middle { --mesh: #3f8fc4; } .exact { --mesh: #1d5a9e; } .rest { --mesh: var(--line); }
+.track i { background: var(--depth); }
+.depth-4 { --depth: #b9dbec; } .depth-8 { --depth: #7db4d6; } .depth-12 { --depth: #3f8fc4; } .depth-16 { --depth: #1d5a9e; }
+.depth-centre { --depth: var(--line); } .depth-raw { --depth: #c8762b; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; font-size: .93rem; margin: 1rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 .answers { gap: .8rem 1.2rem; max-width: 56rem; } .answers span { display: block; } a { color: var(--accent); }

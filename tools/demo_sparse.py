@@ -10,10 +10,14 @@ import numpy as np
 from demo_charts import error_chart, reading_chart, svg, trade_chart
 from demo_html import percent, power, table
 
-MESHES = {
-    "coarse": "4 bits for each number of a key: every key",
-    "middle": "8 bits of a key, 4 bits of a value: what may carry weight",
-    "exact": "as stored: what carries most of it",
+# How deep a key or value was read, by its name in a report.
+DEPTHS = {
+    "centre": "the mean of 128 values in place of a value",
+    "4": "4 bits of each number",
+    "8": "8 bits",
+    "12": "12 bits",
+    "16": "16 bits",
+    "raw": "as it came: the first tokens, the last block, numbers that no code holds",
 }
 PLACES = 24  # points of a reading curve
 
@@ -36,24 +40,35 @@ class Run:
 
 
 def bars(runs):
-    """Mean shares of bytes by mesh, one bar for each layer: they add up, unlike medians."""
+    """Mean shares of keys and of values by how deep they were read, a bar of each for every layer: they add up,
+    unlike medians."""
     rows = []
+    shown = {depth for run in runs for depth in run.report["read"]}
     for run in runs:
         rows.append(
             f"<b>τ proven to be at most {percent(run.eps)}: <code>{html.escape(run.budget)}</code></b>"
         )
         for layer in run.report["layers"]:
-            shares = {mesh: layer["meshes"][mesh]["bytes"]["mean"] for mesh in MESHES}
-            words = ", ".join(f"{mesh} {percent(share)}" for mesh, share in shares.items())
-            pieces = "".join(
-                f'<i class="{mesh}" style="width:{100 * share:.2f}%"></i>' for mesh, share in shares.items()
-            )
-            rows.append(
-                f'<span>layer {layer["layer"]}</span><span class="track" role="img" aria-label="{words}" title="{words}">'
-                f"{pieces}</span><span>{percent(layer['bytes']['mean'])}</span>"
-            )
-    keys = "".join(f'<span class="{mesh}">{mesh}: {words}</span>' for mesh, words in MESHES.items())
-    return f'<div class="key">{keys}<span class="rest">not read</span></div><div class="bars">{"".join(rows)}</div>'
+            for what in ("keys", "values"):
+                shares = {
+                    depth: layer["read"][depth][what]
+                    for depth in DEPTHS
+                    if what in layer["read"].get(depth, {})
+                }
+                words = ", ".join(f"{depth} {percent(share)}" for depth, share in shares.items())
+                pieces = "".join(
+                    f'<i class="depth-{depth}" style="width:{100 * share:.2f}%"></i>'
+                    for depth, share in shares.items()
+                )
+                total = f"{percent(layer['bytes']['mean'])} of the bytes" if what == "keys" else ""
+                rows.append(
+                    f'<span>layer {layer["layer"]}, {what}</span><span class="track" role="img" '
+                    f'aria-label="{words}" title="{words}">{pieces}</span><span>{total}</span>'
+                )
+    keys = "".join(
+        f'<span class="depth-{depth}">{words}</span>' for depth, words in DEPTHS.items() if depth in shown
+    )
+    return f'<div class="key">{keys}</div><div class="bars">{"".join(rows)}</div>'
 
 
 def measured_errors(run, heads):
@@ -68,7 +83,7 @@ def measured_errors(run, heads):
 
 
 def certificate_table(run, errors):
-    names = ["", "bytes,<br>median", "bytes,<br>p90", "dense", "τ,<br>certified", "τ, true", "error,<br>certified",
+    names = ["", "bytes,<br>median", "bytes,<br>p90", "budget<br>met", "τ,<br>certified", "error,<br>certified",
              "true<br>(tamis)", "true<br>(numpy)", "relative,<br>true", "violations"]  # fmt: skip
     rows = []
     for layer, (_, measured, _) in zip(run.report["layers"], errors, strict=True):
@@ -77,9 +92,8 @@ def certificate_table(run, errors):
                 f"layer {layer['layer']}",
                 percent(layer["bytes"]["median"]),
                 percent(layer["bytes"]["p90"]),
-                percent(layer["dense_fallbacks"] / (layer["query_heads"] * layer["queries"])),
+                percent(layer["reached"]["met"] / (layer["query_heads"] * layer["queries"])),
                 percent(layer["tau"]["median"]),
-                percent(layer["tau"]["true"]["median"]),
                 power(layer["error"]["median"]),
                 power(layer["error"]["true"]["median"]),
                 power(np.sort(measured)[(len(measured) + 1) // 2 - 1]),
@@ -135,17 +149,21 @@ def section(runs, heads, positions, trace_name):
     )
     sources = ", ".join(html.escape(run.names[1]) for run in runs)
     curves = [curve for run in runs for curve in reading_curves(run, positions)]
-    index = detail.report["index"]
+    bits = detail.report["bits"]
+    rows = sum(detail.report["reached"].values())
+    met = detail.report["reached"]["met"]
     return f"""
 <h2>Reading only what matters</h2>
-<p>Sparse attention can read less, if it can tell what it leaves out. tamis keeps an index of the keys and values in two
-coarser meshes ({percent(index["share"])} of the size of K and V here) and walks from coarse to exact: each key and value
-is read as precisely as the weight that it may carry deserves. The budget <code>{html.escape(detail.budget)}</code> goes on until
-it is proven that the weights used are within {percent(detail.eps)} of exact attention, in total variation (τ); no step of
-the proof is an estimate. Of the bytes that dense attention reads, half of the steps read at most {read}.</p>
+<p>Sparse attention can read less, if it can tell what it leaves out. tamis keeps keys and values once, in planes of 4 bits
+({bits} bits a number and {percent(detail.report["cache_share"])} of the size of K and V here), and reads planes from the top:
+each key and value as precisely as the weight that it may carry deserves. The budget <code>{html.escape(detail.budget)}</code>
+goes on until it is proven that the weights used are within {percent(detail.eps)} of exact attention, in total variation (τ),
+or all stored bits have been read: {met:,} of {rows:,} queries met it. No step of the proof is an estimate. Of the bytes that
+dense attention reads, half of the steps read at most {read}.</p>
 {bars(runs)}
-<p class="source">A bar is what dense attention reads. Means over all KV heads and queries of a layer; queries that share a KV
-head share what is read; index, norms and block parameters are counted. From {sources}.</p>
+<p class="source">A bar is all keys, or values, that the queries of a layer see, by how many bits of each number were read. Means
+over all KV heads and queries; queries that share a KV head share what is read. Bytes as a share of what dense attention reads at
+16 bits, norms and block parameters counted. From {sources}.</p>
 <p>The share of the bytes that a query needs, against the number of keys that it sees:</p>
 <figure class="scroll">{svg(reading_chart(curves, [run.budget for run in runs]), "Share of bytes read against keys seen, by layer")}
 <figcaption>Line: the median of neighbouring queries; band: from the 10th to the 90th percentile. From the bytes in
@@ -158,8 +176,8 @@ tamis. From {html.escape(trace_name)} and {", ".join(html.escape(run.names[0]) f
 {percent(detail.report["relative_error"]["median"])} of their length, nine in ten by no more than
 {percent(detail.report["relative_error"]["p90"])}.</p>
 {certificate_table(detail, errors)}
-<p class="source">Medians over the queries of a layer; dense: queries for which sparse reading did not pay. τ and its true value, the total-variation distance between the weights used and the
-softmax in f64: {html.escape(detail.names[1])}. Relative: true error by the length of the exact output. Error by numpy: from
+<p class="source">Medians over the queries of a layer; budget met: queries for which τ was proven as asked. τ and the errors:
+{html.escape(detail.names[1])}. Relative: true error by the length of the exact output. Error by numpy: from
 {html.escape(trace_name)} and the outputs in {html.escape(detail.names[0])}.</p>
 <figure class="scroll">{svg(error_chart(errors), f"Histogram of measured and certified errors under {detail.budget}")}
 <figcaption>Every query once as measured (numpy, f64) and once as certified. Measured errors above their certificate: {above}.

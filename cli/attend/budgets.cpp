@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include <tamis/cache.h>
 #include <tamis/error.h>
 
 namespace tamis::cli {
@@ -18,6 +19,14 @@ constexpr std::string_view profile_prefix = "profile:";
 std::optional<std::string> profile_in(const std::string& text) {
   if (!text.starts_with(profile_prefix)) return {};
   return text.substr(profile_prefix.size());
+}
+
+int bits_for(std::span<const Budget> budgets) {
+  constexpr double proved_by_12_bits = 0.02;
+  const bool small = std::ranges::any_of(budgets, [](const Budget& budget) {
+    return budget.kind == Budget::Kind::mass && budget.eps < proved_by_12_bits;
+  });
+  return small ? 16 : CacheOptions().bits;
 }
 
 Budgets::Budgets(const std::string& text) try : text_(text) {

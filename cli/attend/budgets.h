@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace tamis::cli {
 
 /// The file of profile:FILE.
 std::optional<std::string> profile_in(const std::string& text);
+
+/// Bits that a cache should store of a number, unless something else is asked for: the library's default,
+/// or all 16 where a budget of mass is too small for that.
+int bits_for(std::span<const Budget> budgets);
 
 class Budgets {
  public:

@@ -22,10 +22,9 @@ std::vector<Certificate> certify(const Trace& trace, const TraceLayer& layer, co
     certificate.tau = roundings[row].tau;
     certificate.error = roundings[row].error;
     certificate.lse_error = roundings[row].lse;
-    certificate.dense = true;
     const std::int64_t keys = trace.seen()[row % static_cast<std::size_t>(layer.shape.queries)];
-    certificate.exact_keys = certificate.exact_values = keys;
-    certificate.exact_bytes = keys * token_bytes(layer.shape);
+    certificate.raw_keys = certificate.raw_values = keys;
+    certificate.bytes = certificate.dense_bytes = keys * token_bytes(layer.shape);
   }
   return certificates;
 }

@@ -25,8 +25,9 @@ ordered_json share_summary(const std::vector<double>& values) {
 }
 
 ordered_json certified(std::span<const LayerResult> layers, double Certificate::*claim,
-                       std::vector<double> LayerResult::*truth) {
+                       std::vector<double> LayerResult::*truth = nullptr) {
   ordered_json json = summary(claims(layers, claim));
+  if (truth == nullptr) return json;
   const std::vector<double> found = measured(layers, truth);
   if (!found.empty()) json["true"] = summary(found);
   return json;
@@ -57,7 +58,7 @@ ordered_json shape_json(const Trace& trace, const TraceLayer& layer) {
 }
 
 ordered_json distances(std::span<const LayerResult> layers) {
-  return {{"tau", certified(layers, &Certificate::tau, &LayerResult::true_tau)},
+  return {{"tau", certified(layers, &Certificate::tau)},
           {"error", certified(layers, &Certificate::error, &LayerResult::true_error)},
           {"lse_error", certified(layers, &Certificate::lse_error, &LayerResult::true_lse_error)}};
 }
@@ -68,36 +69,38 @@ ordered_json dense_layer_json(const Trace& trace, const LayerResult& result, boo
   json["seconds"] = result.seconds;
   json["violations"] = or_null(checked, result.violations);
   json.update(distances(one));
-  json["bytes"] = dense_bytes(trace, one);
+  json["bytes"] = dense_bytes(one);
   return json;
 }
 
 // ---- --budget ----
 
-ordered_json meshes(const Trace& trace, std::span<const LayerResult> layers) {
-  const auto of_keys = [&](std::int64_t Certificate::*field) {
-    return share_summary(key_shares(trace, layers, [field](const Certificate& c) { return c.*field; }));
+ordered_json reached_json(const Totals& sum) {
+  return {{"met", sum.count(Reached::met)},
+          {"stored_bits", sum.count(Reached::stored_bits)},
+          {"look_alone", sum.count(Reached::look_alone)},
+          {"not_finite", sum.count(Reached::not_finite)}};
+}
+
+/// How deep keys and values were read, as means of shares.
+ordered_json read_json(const Trace& trace, std::span<const LayerResult> layers) {
+  const auto mean = [&](const Count& count) { return distribution(key_shares(trace, layers, count)).mean; };
+  const auto of = [&](std::int64_t Certificate::*field) {
+    return mean([field](const LayerResult&, const Certificate& c) { return c.*field; });
   };
-  const auto of_bytes = [&](std::int64_t Certificate::*field) {
-    return share_summary(byte_shares(trace, layers, [field](const Certificate& c) { return c.*field; }));
-  };
-  return {
-      {"coarse",
-       {{"bytes", of_bytes(&Certificate::coarse_bytes)}, {"keys", of_keys(&Certificate::coarse_keys)}}},
-      {"middle",
-       {{"bytes", of_bytes(&Certificate::middle_bytes)},
-        {"keys", of_keys(&Certificate::middle_keys)},
-        {"values", of_keys(&Certificate::middle_values)}}},
-      {"exact",
-       {{"bytes", of_bytes(&Certificate::exact_bytes)},
-        {"keys", of_keys(&Certificate::exact_keys)},
-        {"values", of_keys(&Certificate::exact_values)}}},
-  };
+  ordered_json json{
+      {"raw", {{"keys", of(&Certificate::raw_keys)}, {"values", of(&Certificate::raw_values)}}},
+      {"centre", {{"values", of(&Certificate::centre_values)}}}};
+  for (int level = 0; level < layers.front().bits / 4; ++level)
+    json[std::to_string(4 * (level + 1))] = {
+        {"keys", mean([level](const LayerResult&, const Certificate& c) { return c.keys[level]; })},
+        {"values", mean([level](const LayerResult&, const Certificate& c) { return c.values[level]; })}};
+  return json;
 }
 
 /// The same fields for all layers together and for one.
 ordered_json sparse_json(const Trace& trace, std::span<const LayerResult> layers, bool checked) {
-  const Totals sum = totals(trace, layers);
+  const Totals sum = totals(layers);
   ordered_json json{{"violations", or_null(checked, sum.violations)}, {"dense_fallbacks", sum.dense}};
   json.update(distances(layers));
   json["relative_error"] = ordered_json();
@@ -105,17 +108,18 @@ ordered_json sparse_json(const Trace& trace, std::span<const LayerResult> layers
   if (checked) {
     json["relative_error"] = summary(relative_errors(layers));
     json["ratios"] = {
-        {"tau", ratio_summary(ratios(layers, &Certificate::tau, &LayerResult::true_tau))},
         {"error", ratio_summary(ratios(layers, &Certificate::error, &LayerResult::true_error))}};
   }
-  json["bytes"] = share_summary(byte_shares(trace, layers, [](const Certificate& c) { return c.bytes(); }));
-  json["bytes"]["dense"] = dense_bytes(trace, layers);
-  json["keys"] =
-      share_summary(key_shares(trace, layers, [](const Certificate& c) { return c.exact_keys; }));
+  json["bytes"] = share_summary(byte_shares(layers));
+  json["bytes"]["dense"] = dense_bytes(layers);
+  json["keys"] = share_summary(key_shares(
+      trace, layers, [](const LayerResult& result, const Certificate& c) { return result.whole_keys(c); }));
   json["keys"]["dense"] = dense_keys(trace, layers);
-  json["meshes"] = meshes(trace, layers);
-  json["index"] = {
-      {"bytes", sum.index_bytes}, {"share", sum.index_share}, {"build_seconds", sum.index_seconds}};
+  json["read"] = read_json(trace, layers);
+  json["reached"] = reached_json(sum);
+  json["cache_share"] = sum.cache_share;
+  json["cache_bytes"] = sum.cache_bytes;
+  json["append_seconds"] = sum.append_seconds;
   json["seconds"] = sum.seconds;
   return json;
 }
@@ -130,14 +134,14 @@ ordered_json sparse_layer_json(const Trace& trace, const LayerResult& result, bo
 
 std::string json_text(const Trace& trace, const AttendReport& report) {
   const bool sparse = report.reading.has_value();
-  const Totals sum = totals(trace, report.layers);
+  const Totals sum = totals(report.layers);
   ordered_json layers = ordered_json::array();
   for (const LayerResult& result : report.layers)
     layers.push_back(sparse ? sparse_layer_json(trace, result, report.checked)
                             : dense_layer_json(trace, result, report.checked));
 
   ordered_json json{{"trace", trace.path()}, {"budget", sparse ? report.reading->budget : "dense"}};
-  if (sparse) json["ladder"] = report.reading->ladder;
+  if (sparse) json["bits"] = report.reading->bits;
   json["queries"] = sum.queries;
   json["checked"] = report.checked;
   if (sparse) {
@@ -146,7 +150,7 @@ std::string json_text(const Trace& trace, const AttendReport& report) {
     json["violations"] = or_null(report.checked, sum.violations);
     json["dense_fallbacks"] = 0;
     json.update(distances(report.layers));
-    json["bytes"] = whole(dense_bytes(trace, report.layers));
+    json["bytes"] = whole(dense_bytes(report.layers));
     json["keys"] = whole(dense_keys(trace, report.layers));
     json["seconds"] = sum.seconds;
   }

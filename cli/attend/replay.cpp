@@ -1,11 +1,7 @@
 #include "attend/replay.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-
-#include <tamis/error.h>
 
 #include "terminal/interrupt.h"
 
@@ -14,87 +10,113 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr Sequence sequence = 0;
+/// Enough to work on, few enough to see Ctrl-C between two calls.
+constexpr std::int64_t tokens_per_call = 8192;
+
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-IndexShape index_shape(const Shape& shape) {
-  IndexShape index;
-  index.dtype = shape.dtype;
-  index.kv_heads = shape.kv_heads;
-  index.head_dim = shape.head_dim;
-  index.value_dim = shape.value_dim;
-  return index;
+Heads heads_of(const Shape& shape) {
+  return {shape.query_heads, shape.kv_heads, shape.head_dim, shape.value_dim, shape.scale};
 }
+
+CacheOptions cache_options(const Shape& shape, int bits) {
+  CacheOptions options;
+  options.bits = bits;
+  options.dtype = shape.dtype;
+  return options;
+}
+
+/// Rows of [kv_heads, tokens, dim] from token `first` on.
+Rows rows_from(const Tensor& tensor, std::int64_t first) {
+  const auto& shape = tensor.info().shape;
+  const DType dtype = tensor.info().dtype;
+  const std::int64_t dim = shape[2];
+  return {tensor.bytes().data() + first * dim * size_of(dtype), dtype, dim, shape[1] * dim};
+}
+
+std::vector<std::int64_t> order_of(std::span<const std::int64_t> seen) {
+  std::vector<std::int64_t> order(seen.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return seen[static_cast<std::size_t>(i)]; });
+  return order;
+}
+
+/// A cache that the tokens of a layer are appended to.
+class Growing {
+ public:
+  Growing(const LayerData& data, const Shape& shape, int bits)
+      : data_(data), cache_(heads_of(shape), cache_options(shape, bits)) {
+    cache_.add(sequence);
+  }
+
+  /// Appends until there are `tokens`; returns how many were.
+  std::int64_t grow(std::int64_t tokens, Workspace& workspace) {
+    const std::int64_t before = cache_.tokens(sequence);
+    for (std::int64_t at = before; at < tokens; at = cache_.tokens(sequence)) {
+      if (at % 256 == 0) stop_if_interrupted();
+      const std::int64_t count = before == 0 ? std::min(tokens_per_call, tokens - at) : 1;
+      cache_.append({&sequence, 1}, {&count, 1}, rows_from(data_.k, at), rows_from(data_.v, at), workspace);
+    }
+    return std::max<std::int64_t>(0, tokens - before);
+  }
+  [[nodiscard]] const Cache& cache() const { return cache_; }
+
+ private:
+  const LayerData& data_;
+  Cache cache_;
+};
 
 }  // namespace
 
-Replay::Replay(const Trace& trace, const TraceLayer& layer, const LayerData& data,
-               std::vector<Budget> budgets, bool ladder, Workspace& workspace, Progress& progress)
-    : trace_(trace),
-      layer_(layer),
-      data_(data),
-      budgets_(std::move(budgets)),
-      ladder_(ladder),
-      pages_(layer.shape.dtype, data.k.bytes().data(), data.v.bytes().data(), layer.shape.kv_heads,
-             trace.tokens(), layer.shape.head_dim, layer.shape.value_dim),
-      index_(index_shape(layer.shape)) {
-  progress.enter(index_stage);
-  const auto begin = Clock::now();
-  index_.extend(pages_.heads(), workspace);
-  index_seconds_ = seconds_since(begin);
-  progress.advance(static_cast<double>(layer.shape.kv_heads * trace.tokens()));
-}
-
-void Replay::step(std::int64_t query, View<float> weights, Workspace& workspace, StepResult& result) const
-    try {
-  Shape shape = layer_.shape;
-  const std::int64_t stride = shape.queries * shape.head_dim;  // from one head's query to the next head's
-  shape.queries = 1;
-  const View<const float> q(data_.q.data() + query * shape.head_dim, shape.query_heads, shape.head_dim,
-                            stride);
-  SieveOptions options;
-  options.ladder = ladder_;
-  options.fewest_bytes = true;  // a replay is to show what is read
-  options.weights = weights;
-  attend(index_, shape, q, pages_.heads(), trace_.seen().subspan(static_cast<std::size_t>(query), 1),
-         budgets_, options, workspace, {result.out.data(), shape.query_heads, shape.value_dim}, result.lse,
-         result.certificates);
-} catch (const Error& error) {
-  if (error.code() != Code::input) throw;
-  throw Error(Code::input, fmt::format("query {}: {}", query, error.what()));  // its rows are the heads
-}
-
-LayerResult Replay::run(Workspace& workspace, Progress& progress) const {
-  const Shape& shape = layer_.shape;
+LayerResult replay(const Trace& trace, const TraceLayer& layer, const LayerData& data,
+                   std::span<const Budget> budgets, const ReplayOptions& options, Workspace& workspace,
+                   Progress& progress) {
+  const Shape& shape = layer.shape;
   const auto rows = static_cast<std::size_t>(shape.rows());
+  const auto heads = static_cast<std::size_t>(shape.query_heads);
   LayerResult result;
-  result.layer = layer_;
+  result.layer = layer;
+  result.bits = options.bits;
   result.out.resize(rows * static_cast<std::size_t>(shape.value_dim));
   result.lse.resize(rows);
   result.certificates.resize(rows);
-  result.index_bytes = index_.bytes();
-  result.index_seconds = index_seconds_;
-
-  StepResult step_result(shape);
-  const View<float> from(step_result.out.data(), shape.query_heads, shape.value_dim);
-  const View<float> to(result.out.data(), shape.rows(), shape.value_dim);
-  progress.enter(attention_stage);
-  for (std::int64_t query = 0; query < shape.queries; ++query) {
+  std::vector<float> lse(heads);
+  std::vector<Certificate> certificates(heads);
+  Growing growing(data, shape, options.bits);
+  for (const std::int64_t query : order_of(trace.seen())) {
     stop_if_interrupted();
-    const auto begin = Clock::now();
-    step(query, {}, workspace, step_result);
+    const std::int64_t seen = trace.seen()[static_cast<std::size_t>(query)];
+    progress.enter(append_stage);
+    auto begin = Clock::now();
+    const std::int64_t appended = growing.grow(seen, workspace);
+    result.append_seconds += seconds_since(begin);
+    progress.advance(static_cast<double>(appended * shape.kv_heads));
+
+    progress.enter(attention_stage);
+    const std::int64_t one = 1;
+    const sieve::Plan plan(growing.cache(), {{&sequence, 1}, {&one, 1}, {}});
+    begin = Clock::now();
+    sieve::attend(growing.cache(), plan,
+                  {data.q.data() + query * shape.head_dim, DType::f32, shape.head_dim,
+                   shape.queries * shape.head_dim},
+                  budgets, options.attend, workspace,
+                  {{result.out.data() + query * shape.value_dim, DType::f32, shape.value_dim,
+                    shape.queries * shape.value_dim},
+                   lse,
+                   certificates});
     result.seconds += seconds_since(begin);
-    for (std::int64_t head = 0; head < shape.query_heads; ++head) {
-      const std::int64_t row = head * shape.queries + query;
-      std::ranges::copy(from.row(head), to.row(row).begin());
-      result.lse[static_cast<std::size_t>(row)] = step_result.lse[static_cast<std::size_t>(head)];
-      result.certificates[static_cast<std::size_t>(row)] =
-          step_result.certificates[static_cast<std::size_t>(head)];
+    for (std::size_t h = 0; h < heads; ++h) {
+      const std::size_t row = h * static_cast<std::size_t>(shape.queries) + static_cast<std::size_t>(query);
+      result.lse[row] = lse[h];
+      result.certificates[row] = certificates[h];
     }
-    progress.advance(static_cast<double>(shape.query_heads) *
-                     static_cast<double>(trace_.seen()[static_cast<std::size_t>(query)]));
+    progress.advance(static_cast<double>(shape.query_heads) * static_cast<double>(seen));
   }
+  result.cached = growing.cache().tokens(sequence);
+  result.cache_bytes = growing.cache().bytes() - growing.cache().free_bytes();
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace tamis::cli {
 struct Reading {
   std::string budget;  ///< as it was given
   std::string label;   ///< as it is written to files: without folders
-  bool ladder = true;
+  int bits = 0;
 };
 
 struct AttendReport {

@@ -6,10 +6,13 @@
 #include <numeric>
 #include <vector>
 
-#include <tamis/certificate.h>
+#include <tamis/attend.h>
 #include <tamis/trace.h>
 
 namespace tamis::cli {
+
+using sieve::Certificate;
+using sieve::Reached;
 
 /// Row h·queries + i is query i of head h, in every array.
 struct LayerResult {
@@ -19,20 +22,27 @@ struct LayerResult {
   std::vector<Certificate> certificates;
   double seconds = 0;  ///< in attention alone
   // With a budget only.
-  std::size_t index_bytes = 0;
-  double index_seconds = 0;
+  int bits = 0;                 ///< of a coded number
+  std::int64_t cached = 0;      ///< tokens in the cache at the end
+  std::size_t cache_bytes = 0;  ///< that they take
+  double append_seconds = 0;
 
   // Under --check only: distances from the f64 reference.
-  std::vector<double> true_tau;  ///< with a budget only
   std::vector<double> true_error;
   std::vector<double> true_lse_error;
   std::vector<double> exact_norm;  ///< ‖exact output‖₂
   std::int64_t violations = 0;
+
+  [[nodiscard]] bool sparse() const { return bits > 0; }
+  /// Keys read as appended, or with all their stored bits.
+  [[nodiscard]] std::int64_t whole_keys(const Certificate& certificate) const {
+    return certificate.raw_keys + (sparse() ? certificate.keys[bits / 4 - 1] : 0);
+  }
 };
 
 /// Stages of the progress, in the order in which a layer goes through them. Units: a token of a KV head
-/// for the index, a query-key pair for the others.
-enum Stage : std::size_t { index_stage, attention_stage, weights_stage, check_stage };
+/// for appending, a query-key pair for the others.
+enum Stage : std::size_t { append_stage, attention_stage, check_stage };
 
 /// Query-key pairs of a layer.
 inline double pairs_of(const Trace& trace, const TraceLayer& layer) {
@@ -40,7 +50,7 @@ inline double pairs_of(const Trace& trace, const TraceLayer& layer) {
          std::accumulate(trace.seen().begin(), trace.seen().end(), 0.0);
 }
 
-/// Bytes of the key and the value of one token of one KV head.
+/// Bytes of the key and the value of one token of one KV head, as the trace has them.
 inline std::int64_t token_bytes(const Shape& shape) {
   return (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
 }

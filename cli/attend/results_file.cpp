@@ -22,16 +22,18 @@ struct Columns {
   std::vector<std::int64_t> bytes;
   std::vector<std::uint8_t> grade;
   std::vector<std::uint8_t> dense;
+  std::vector<std::uint8_t> reached;
 
-  explicit Columns(std::span<const Certificate> certificates) {
-    for (const Certificate& certificate : certificates) {
+  explicit Columns(const LayerResult& result) {
+    for (const Certificate& certificate : result.certificates) {
       tau.push_back(certificate.tau);
       error.push_back(certificate.error);
       lse_error.push_back(certificate.lse_error);
-      keys.push_back(certificate.exact_keys);
-      bytes.push_back(certificate.bytes());
+      keys.push_back(result.whole_keys(certificate));
+      bytes.push_back(certificate.bytes);
       grade.push_back(static_cast<std::uint8_t>(certificate.grade));
-      dense.push_back(certificate.dense ? 1 : 0);
+      dense.push_back(result.sparse() && certificate.dense == sieve::Dense::no ? 0 : 1);
+      reached.push_back(static_cast<std::uint8_t>(certificate.reached));
     }
   }
 };
@@ -46,7 +48,7 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
     const Shape& shape = result.layer.shape;
     const std::vector<std::int64_t> per_query{shape.query_heads, shape.queries};
     const std::vector<std::int64_t> per_element{shape.query_heads, shape.queries, shape.value_dim};
-    const Columns& certified = columns.emplace_back(result.certificates);
+    const Columns& certified = columns.emplace_back(result);
     const auto add = [&](const char* field, DType dtype, const auto& values, const auto& extents) {
       tensors.push_back(
           {{fmt::format("layers.{}.{}", result.layer.layer, field), dtype, extents}, values.data()});
@@ -60,6 +62,7 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
     add("bytes", DType::i64, certified.bytes, per_query);
     add("grade", DType::u8, certified.grade, per_query);
     add("dense", DType::u8, certified.dense, per_query);
+    if (result.sparse()) add("reached", DType::u8, certified.reached, per_query);
   }
   // Larger elements first: then every tensor starts at a multiple of its element's size.
   std::ranges::stable_sort(tensors, std::greater{},
@@ -71,7 +74,7 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
                     {"target", std::string(target())},
                     {"backend", report.backend},
                     {"tamis", std::string(version())}};
-  if (report.reading) metadata["ladder"] = report.reading->ladder ? "on" : "off";
+  if (report.reading) metadata["bits"] = std::to_string(report.reading->bits);
   write_safetensors(path, tensors, metadata);
 }
 

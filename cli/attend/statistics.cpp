@@ -19,21 +19,17 @@ double quotient(double value, double by, double of_zeros) {
   return value == 0 && by == 0 ? of_zeros : value / by;
 }
 
-std::vector<double> shares(const Trace& trace, std::span<const LayerResult> layers, const Count& count,
-                           bool of_bytes) {
-  std::vector<double> all;
+/// Calls body(result, certificate, query) once for every KV head and query.
+template <class Body>
+void for_each_reading(std::span<const LayerResult> layers, const Body& body) {
   for (const LayerResult& result : layers) {
     const Shape& shape = result.layer.shape;
-    for (std::int64_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head) {
+    for (std::int64_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head)
       for (std::int64_t query = 0; query < shape.queries; ++query) {
         const std::int64_t row = kv_head * shape.group() * shape.queries + query;
-        const std::int64_t seen = trace.seen()[static_cast<std::size_t>(query)];
-        all.push_back(static_cast<double>(count(result.certificates[static_cast<std::size_t>(row)])) /
-                      static_cast<double>(of_bytes ? seen * token_bytes(shape) : seen));
+        body(result, result.certificates[static_cast<std::size_t>(row)], static_cast<std::size_t>(query));
       }
-    }
   }
-  return all;
 }
 
 }  // namespace
@@ -70,18 +66,25 @@ std::vector<double> ratios(std::span<const LayerResult> layers, double Certifica
   std::vector<double> all;
   for (const LayerResult& result : layers)
     for (std::size_t row = 0; row < result.certificates.size(); ++row)
-      if (!result.certificates[row].dense)
+      if (result.certificates[row].dense == sieve::Dense::no)
         all.push_back(quotient(result.certificates[row].*claim, (result.*truth)[row], 1));
   return all;
 }
 
 std::vector<double> key_shares(const Trace& trace, std::span<const LayerResult> layers, const Count& keys) {
-  return shares(trace, layers, keys, false);
+  std::vector<double> all;
+  for_each_reading(layers, [&](const LayerResult& result, const Certificate& c, std::size_t query) {
+    all.push_back(static_cast<double>(keys(result, c)) / static_cast<double>(trace.seen()[query]));
+  });
+  return all;
 }
 
-std::vector<double> byte_shares(const Trace& trace, std::span<const LayerResult> layers,
-                                const Count& bytes) {
-  return shares(trace, layers, bytes, true);
+std::vector<double> byte_shares(std::span<const LayerResult> layers) {
+  std::vector<double> all;
+  for_each_reading(layers, [&](const LayerResult&, const Certificate& c, std::size_t) {
+    all.push_back(static_cast<double>(c.bytes) / static_cast<double>(c.dense_bytes));
+  });
+  return all;
 }
 
 std::int64_t dense_keys(const Trace& trace, std::span<const LayerResult> layers) {
@@ -91,27 +94,31 @@ std::int64_t dense_keys(const Trace& trace, std::span<const LayerResult> layers)
   return sum;
 }
 
-std::int64_t dense_bytes(const Trace& trace, std::span<const LayerResult> layers) {
+std::int64_t dense_bytes(std::span<const LayerResult> layers) {
   std::int64_t sum = 0;
-  for (const LayerResult& result : layers)
-    sum += dense_keys(trace, {&result, 1}) * token_bytes(result.layer.shape);
+  for_each_reading(layers,
+                   [&](const LayerResult&, const Certificate& c, std::size_t) { sum += c.dense_bytes; });
   return sum;
 }
 
-Totals totals(const Trace& trace, std::span<const LayerResult> layers) {
+Totals totals(std::span<const LayerResult> layers) {
   Totals sum;
-  std::int64_t kv_bytes = 0;
+  std::int64_t bf16_bytes = 0;
   for (const LayerResult& result : layers) {
     const Shape& shape = result.layer.shape;
     sum.queries += shape.rows();
     sum.violations += result.violations;
-    sum.dense += std::ranges::count(result.certificates, true, &Certificate::dense);
+    for (const Certificate& certificate : result.certificates) {
+      if (certificate.dense != sieve::Dense::no) ++sum.dense;
+      ++sum.reached[static_cast<std::size_t>(certificate.reached)];
+    }
     sum.seconds += result.seconds;
-    sum.index_bytes += static_cast<std::int64_t>(result.index_bytes);
-    sum.index_seconds += result.index_seconds;
-    kv_bytes += shape.kv_heads * trace.tokens() * token_bytes(shape);
+    sum.cache_bytes += static_cast<std::int64_t>(result.cache_bytes);
+    sum.append_seconds += result.append_seconds;
+    bf16_bytes += shape.kv_heads * result.cached * (shape.head_dim + shape.value_dim) * 2;
   }
-  sum.index_share = static_cast<double>(sum.index_bytes) / static_cast<double>(kv_bytes);
+  if (bf16_bytes > 0)
+    sum.cache_share = static_cast<double>(sum.cache_bytes) / static_cast<double>(bf16_bytes);
   return sum;
 }
 

@@ -10,14 +10,14 @@
 
 namespace tamis {
 
-/// Whatever the budget, keys that the index does not code (its sinks, and tokens after its last whole
-/// block) are read exactly, and queries that share a KV head use what is read for any of them. Where the
-/// scan of the index alone exceeds a budget of bytes, nothing more is read.
+/// Whatever the budget, raw tokens (sinks, tokens after the last coded block) are read exactly, a first
+/// look reads a plane or two of all keys, and queries that share a KV head use what is read for any of
+/// them. Where that alone exceeds a budget of bytes, nothing more is read.
 struct Budget {
   enum class Kind : std::uint8_t {
-    mass,    ///< mass:EPS, read until the certified tau is at most EPS; dense where that is cheaper
+    mass,    ///< mass:EPS, read until the certified tau is at most EPS, or all is read
     bytes,   ///< bytes:SHARE, read at most this share of what dense attention reads
-    topk,    ///< topk:K, read as many bytes as K exact keys and values per query, on top of the scan
+    topk,    ///< topk:K, read the K keys of largest weight, as the first look tells, drop the rest
     power,   ///< power:ALPHA,C, topk with K = ⌈ALPHA·n^C⌉ for a query that sees n keys
     window,  ///< window:W,SINKS, read the last W and the first SINKS keys, drop the rest: the baseline
   };

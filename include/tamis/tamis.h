@@ -50,7 +50,7 @@ TAMIS_API const char* tamis_last_error(void);
 
 /* ---- What this build is ---- */
 
-/* "0.1.0". Lives for ever, as do all strings of this section. */
+/* "0.2.0". Lives for ever, as do all strings of this section. */
 TAMIS_API const char* tamis_version(void);
 /* Compiled sets of kernels, slowest first. */
 TAMIS_API size_t tamis_target_count(void);
@@ -224,44 +224,13 @@ typedef struct tamis_rounding {
 TAMIS_API tamis_code tamis_attention_rounding(const tamis_shape* shape, int64_t keys, double query_norm,
                                               double key_norm, double value_norm, tamis_rounding* out);
 
-/* ---- A store of keys and values, for those who have no paged cache ---- */
-
-typedef struct tamis_kv tamis_kv;
-
-typedef struct tamis_kv_info {
-  size_t size;
-  int64_t tokens;
-  int64_t kv_heads;
-  int64_t head_dim;
-  int64_t value_dim;
-  tamis_dtype dtype;
-  size_t bytes; /* of memory held */
-} tamis_kv_info;
-
-/* dtype is TAMIS_F32, TAMIS_F16 or TAMIS_BF16; kv_heads is at most 2^20. */
-TAMIS_API tamis_code tamis_kv_create(tamis_dtype dtype, int64_t kv_heads, int64_t head_dim,
-                                     int64_t value_dim, tamis_kv** out);
-TAMIS_API tamis_code tamis_kv_copy(const tamis_kv* kv, tamis_kv** out);
-TAMIS_API void tamis_kv_free(tamis_kv* kv);
-/* k is [kv_heads, new_tokens, head_dim], v is [kv_heads, new_tokens, value_dim]. Rounds to the store's
- * dtype. TAMIS_INPUT, leaving the store as it was, for NaN, infinity, or overflow of the dtype. */
-TAMIS_API tamis_code tamis_kv_append_f32(tamis_kv* kv, const float* k, const float* v, int64_t new_tokens);
-/* The same from arrays in the store's dtype. */
-TAMIS_API tamis_code tamis_kv_append(tamis_kv* kv, const void* k, const void* v, int64_t new_tokens);
-/* Forgets all tokens from `tokens` on. */
-TAMIS_API tamis_code tamis_kv_truncate(tamis_kv* kv, int64_t tokens);
-TAMIS_API tamis_code tamis_kv_get_info(const tamis_kv* kv, tamis_kv_info* out);
-/* Fills one entry per KV head: what tamis_dense reads. `count` must be kv_heads. The entries are valid
- * until the next append, truncate or free. */
-TAMIS_API tamis_code tamis_kv_get_pages(const tamis_kv* kv, tamis_kv_pages* out, size_t count);
-
 /* ---- Budgets: how much sparse attention may read ---- */
 
 typedef int32_t tamis_budget_kind;
 enum {
-  TAMIS_MASS = 0,  /* eps: read until the certified tau is at most eps; dense where that is cheaper */
+  TAMIS_MASS = 0,  /* eps: read until the certified tau is at most eps */
   TAMIS_BYTES = 1, /* share: read at most this share of what dense attention reads */
-  TAMIS_TOPK = 2,  /* k: read as many bytes as k exact keys per query */
+  TAMIS_TOPK = 2,  /* k: read the k keys of largest weight, drop the rest */
   TAMIS_POWER = 3, /* alpha, exponent: topk with k = ceil(alpha * n^exponent) where n keys are seen */
   TAMIS_WINDOW = 4 /* window, sinks: read the last `window` and the first `sinks` keys, drop the rest */
 };
@@ -304,113 +273,233 @@ TAMIS_API void tamis_profile_free(tamis_profile* profile);
 TAMIS_API tamis_code tamis_profile_budgets(const tamis_profile* profile, const tamis_head_budget** budgets,
                                            size_t* count);
 
-/* ---- The index: what sparse attention reads in place of most keys and values ---- */
+/* ---- The cache: keys and values of many sequences, in planes of 4 bits ---- */
 
-/* Belongs to keys and values that the caller keeps: every call is given their pages again. Whole blocks
- * of 128 tokens are indexed; attention reads the tokens after them exactly.
+/* The keys and values of one layer, stored once, so that attention can read each at the precision that a
+ * query needs. Any number of sequences of any lengths; the caller names them, by the same numbers in the
+ * caches of all layers.
  *
- * What an index proves holds for the tokens that it was made of, and pages do not tell whether they still
- * hold these: where other tokens take the place of indexed ones (after tamis_kv_truncate too), it is the
- * caller's duty to call tamis_index_truncate with the number of tokens that are still the same, and then
- * tamis_index_extend. Without it certificates are false. */
-typedef struct tamis_index tamis_index;
+ * Calls that change a sequence exclude all other calls on that sequence; calls on different sequences may
+ * run at once on different threads, tamis_cache_fork from one sequence into several others too. A call
+ * that fails leaves the cache as it was. Same calls in the same order, same bits. */
+typedef struct tamis_cache tamis_cache;
 
-typedef struct tamis_index_shape {
-  size_t size;
-  int64_t kv_heads;  /* at most 2^20 */
-  int64_t head_dim;  /* 1 to 1024 */
-  int64_t value_dim; /* 1 to 1024 */
-  int64_t sinks;     /* the first tokens, always read exactly: 0 to 128; 4 serves most models */
-  tamis_dtype dtype; /* of keys and values: TAMIS_F32, TAMIS_F16 or TAMIS_BF16 */
-  int32_t no_values; /* 1: keep no 4-bit values, for a smaller index; 0: keep them */
-} tamis_index_shape;
+/* The caller's name for a sequence. */
+typedef uint64_t tamis_sequence;
 
-typedef struct tamis_index_info {
+/* What the attention heads of a layer have in common. Query head h reads KV head
+ * h * kv_heads / query_heads. */
+typedef struct tamis_heads {
   size_t size;
-  int64_t tokens; /* indexed: a multiple of 128 */
-  size_t bytes;   /* of codes, norms and parameters for them */
+  int64_t query_heads; /* a multiple of kv_heads, at most 65,536 */
   int64_t kv_heads;
-  int64_t head_dim;
-  int64_t value_dim;
-  int64_t sinks;
-  tamis_dtype dtype;
-  int32_t no_values;
-} tamis_index_info;
+  int64_t key_dim;   /* of queries and keys, 1 to 1024 */
+  int64_t value_dim; /* of values and outputs, 1 to 1024 */
+  float scale;       /* logits are scale * q.k */
+  int32_t reserved;  /* 0 */
+} tamis_heads;
 
-TAMIS_API tamis_code tamis_index_create(const tamis_index_shape* shape, tamis_index** out);
-TAMIS_API tamis_code tamis_index_copy(const tamis_index* index, tamis_index** out);
-TAMIS_API void tamis_index_free(tamis_index* index);
-/* Indexes the whole blocks that kv holds beyond those already indexed: call it after appending one token
- * or many. `count` must be the index's kv_heads; all entries have as many tokens. TAMIS_INPUT, leaving
- * the index as it was, if a key or value is NaN or infinite. Reads each new key and value once. */
-TAMIS_API tamis_code tamis_index_extend(tamis_index* index, const tamis_kv_pages* kv, size_t count,
-                                        tamis_workspace* workspace);
-/* Forgets tokens from `tokens` on; at most 127 tokens before it are indexed again by the next extend.
- * Needed before other keys take the place of indexed ones. */
-TAMIS_API tamis_code tamis_index_truncate(tamis_index* index, int64_t tokens);
-TAMIS_API tamis_code tamis_index_get_info(const tamis_index* index, tamis_index_info* out);
-/* Writes the index and a hash of the keys and values it was built from, which kv must hold; see
- * docs/index.md. Written under a temporary name, then renamed. */
-TAMIS_API tamis_code tamis_index_save(const tamis_index* index, const char* path, const tamis_kv_pages* kv,
-                                      size_t count);
-/* dtype is that of the keys and values at the `count` entries of kv. TAMIS_INPUT, naming the file, if it
- * is not an index, is damaged, or belongs to other keys and values. */
-TAMIS_API tamis_code tamis_index_load(const char* path, tamis_dtype dtype, const tamis_kv_pages* kv,
-                                      size_t count, tamis_index** out);
+/* Memory that an engine lends. Both functions may be called from several threads at once. */
+typedef struct tamis_memory {
+  size_t size;
+  void* context; /* handed to both */
+  /* At least `bytes`, aligned to 4,096, zeroed or not; NULL if there is none left. */
+  void* (*allocate)(void* context, size_t bytes);
+  /* What allocate(context, bytes) gave. */
+  void (*release)(void* context, void* memory, size_t bytes);
+} tamis_memory;
+
+/* How a cache stores what it is given. A field that is 0 takes its default, but for dtype. */
+typedef struct tamis_cache_options {
+  size_t size;
+  int32_t bits;      /* per number of a coded key or value: 16, 12 or 8; 0: 12, which proves mass budgets of
+                        2 % and more nearly always; 16 is for smaller ones */
+  tamis_dtype dtype; /* of raw tokens: TAMIS_F32, TAMIS_F16 or TAMIS_BF16; what is appended must fit it
+                        without rounding */
+  int64_t sinks;     /* the first tokens of a sequence, always read exactly: 1 to 128; 0: 4; -1: none */
+  int64_t raw_below; /* a sequence is kept raw until it has so many tokens; 0: 1024; -1: never */
+  size_t capacity;   /* most bytes that the cache may take; 0: no limit */
+  const tamis_memory* memory; /* NULL: the system's; copied, but what it names must outlive the cache */
+} tamis_cache_options;
+
+typedef struct tamis_cache_info {
+  size_t size;
+  int64_t sequences;
+  size_t bytes;      /* taken from memory */
+  size_t free_bytes; /* of these, what no sequence uses at present */
+} tamis_cache_info;
+
+/* options may be NULL for the defaults, with raw tokens in bf16. */
+TAMIS_API tamis_code tamis_cache_create(const tamis_heads* heads, const tamis_cache_options* options,
+                                        tamis_cache** out);
+TAMIS_API void tamis_cache_free(tamis_cache* cache);
+TAMIS_API tamis_code tamis_cache_get_info(const tamis_cache* cache, tamis_cache_info* out);
+
+/* An empty sequence. TAMIS_USAGE if there is one of this name. */
+TAMIS_API tamis_code tamis_cache_add(tamis_cache* cache, tamis_sequence sequence);
+/* `to`, which must not exist, begins as the first `tokens` tokens of `from` and shares their memory. */
+TAMIS_API tamis_code tamis_cache_fork(tamis_cache* cache, tamis_sequence from, int64_t tokens,
+                                      tamis_sequence to);
+TAMIS_API tamis_code tamis_cache_remove(tamis_cache* cache, tamis_sequence sequence);
+/* 1 or 0. */
+TAMIS_API tamis_code tamis_cache_contains(const tamis_cache* cache, tamis_sequence sequence, int* contains);
+TAMIS_API tamis_code tamis_cache_tokens(const tamis_cache* cache, tamis_sequence sequence, int64_t* tokens);
+
+/* Rows of keys or values, strides in elements: row t of the s-th sequence of a call, KV head h, channel c
+ * is element s * sequence_stride + t * token_stride + h * head_stride + c * channel_stride. A
+ * sequence_stride of 0 says that the rows of all sequences follow each other: row t of sequence s is row
+ * (tokens of the sequences before s) + t. */
+typedef struct tamis_rows {
+  size_t size;
+  const void* data;
+  tamis_dtype dtype; /* TAMIS_F32, TAMIS_F16 or TAMIS_BF16 */
+  int32_t reserved;  /* 0 */
+  int64_t token_stride;
+  int64_t head_stride;
+  int64_t channel_stride; /* 0: 1 */
+  int64_t sequence_stride;
+} tamis_rows;
+
+/* Appends tokens[s] tokens to sequences[s], for s = 0 .. count - 1: sequences that exist, each once.
+ * TAMIS_INPUT, naming sequence, token, head and channel, for a number that is not finite; TAMIS_USAGE if
+ * the rows' dtype does not fit the cache's without rounding; TAMIS_INTERNAL if memory or the capacity is
+ * exhausted. */
+TAMIS_API tamis_code tamis_cache_append(tamis_cache* cache, size_t count, const tamis_sequence* sequences,
+                                        const int64_t* tokens, const tamis_rows* keys,
+                                        const tamis_rows* values, tamis_workspace* workspace);
+/* Forgets all tokens from `tokens` on. What is left keeps its bits. */
+TAMIS_API tamis_code tamis_cache_truncate(tamis_cache* cache, tamis_sequence sequence, int64_t tokens);
+/* Drops this sequence's use of what is stored below `bits` (12 or 8) of the blocks that lie wholly before
+ * `tokens`; other sequences that share them keep theirs. Certificates stay true. */
+TAMIS_API tamis_code tamis_cache_shed(tamis_cache* cache, tamis_sequence sequence, int32_t bits,
+                                      int64_t tokens);
+
+/* Writes a sequence: under a temporary name, then renamed. */
+TAMIS_API tamis_code tamis_cache_save(const tamis_cache* cache, tamis_sequence sequence, const char* path);
+/* `sequence` must not exist. TAMIS_INPUT, naming the file, if it is not one of a sequence, is damaged, or
+ * was saved from heads or options that are not this cache's. */
+TAMIS_API tamis_code tamis_cache_load(tamis_cache* cache, tamis_sequence sequence, const char* path);
 
 /* ---- Sparse attention that certifies what it leaves out ---- */
+
+/* Which sequences a step is about, with how many queries each, and what each query sees. */
+typedef struct tamis_batch {
+  size_t size;
+  size_t count;
+  const tamis_sequence* sequences; /* count entries */
+  const int64_t* queries;          /* count entries, 0 or more each */
+  const int64_t* seen; /* one entry per query, sequence after sequence: it sees tokens 0 .. seen - 1. NULL:
+                          the last query of a sequence sees all of its tokens, the one before it one less */
+} tamis_batch;
+
+/* A batch, checked and cut into pieces of work: made once a step, used for the caches of all layers, which
+ * must hold the same sequences at the same lengths. */
+typedef struct tamis_plan tamis_plan;
+/* TAMIS_USAGE if a sequence is missing, or a query sees more tokens than there are. */
+TAMIS_API tamis_code tamis_plan_create(const tamis_cache* cache, const tamis_batch* batch,
+                                       tamis_plan** out);
+TAMIS_API void tamis_plan_free(tamis_plan* plan);
+/* Of all sequences. */
+TAMIS_API tamis_code tamis_plan_queries(const tamis_plan* plan, int64_t* queries);
+
+/* Rows of queries, strides in elements: query i of all sequences' queries, head h, channel c is element
+ * i * query_stride + h * head_stride + c. */
+typedef struct tamis_queries {
+  size_t size;
+  const void* data;
+  tamis_dtype dtype; /* TAMIS_F32, TAMIS_F16 or TAMIS_BF16 */
+  int32_t reserved;  /* 0 */
+  int64_t query_stride;
+  int64_t head_stride;
+} tamis_queries;
+
+/* What the result of a row is. */
+typedef int32_t tamis_reached;
+enum {
+  TAMIS_MET = 0,         /* the budget */
+  TAMIS_STORED_BITS = 1, /* a mass budget was not proved: all stored bits were read, and prove tau */
+  TAMIS_LOOK_ALONE = 2,  /* what is read whatever the budget exceeds a budget of bytes */
+  TAMIS_NOT_FINITE = 3 /* the query or its logits are not finite: output NaN, a certificate of infinities */
+};
+/* The same in words. TAMIS_USAGE if there is no such result. Lives for ever. */
+TAMIS_API tamis_code tamis_reached_words(tamis_reached reached, const char** words);
+
+/* Why everything was read. */
+typedef int32_t tamis_why_dense;
+enum {
+  TAMIS_SPARSE = 0,         /* it was not */
+  TAMIS_SHORT_SEQUENCE = 1, /* fewer tokens than dense_below, or all of them raw */
+  TAMIS_PREFILL = 2,        /* more than 64 rows per KV head */
+  TAMIS_WIDE = 3            /* bounds so wide that sparse reading could not say anything */
+};
+TAMIS_API tamis_code tamis_dense_words(tamis_why_dense dense, const char** words);
 
 typedef int32_t tamis_grade;
 enum {
   TAMIS_PROVED = 0 /* the bounds hold: deterministic, rounding included */
 };
 
-/* What the result for one query of one head proves. What was read is counted once per KV head and step:
- * queries that share a KV head share the reading, and each of their certificates holds the same counts. */
+/* What the result for one query of one head proves. What was read is counted once per KV head and pass:
+ * rows that share a KV head share the reading, and each of their certificates holds the same counts. New
+ * fields are added at the end: tamis_results says how many bytes of each the caller has. */
 typedef struct tamis_certificate {
-  double tau;       /* total-variation distance between exact and used weights, at most */
+  double tau;       /* total-variation distance between exact attention and the weights used, at most */
   double error;     /* 2-norm of the output's error, at most */
   double lse_error; /* |lse - exact|, at most */
+  tamis_reached reached;
+  tamis_why_dense dense;
   tamis_grade grade;
-  int32_t dense;         /* 1: every key and value was read; out and lse are the bits of tamis_dense */
-  int64_t coarse_keys;   /* keys by the finest mesh at which they were read: 4 bits per channel, */
-  int64_t middle_keys;   /* 8 bits per channel, */
-  int64_t exact_keys;    /* as stored; the three add up to the keys seen */
-  int64_t middle_values; /* values read in 4 bits per channel */
-  int64_t exact_values;  /* values read as stored */
-  int64_t coarse_bytes;  /* codes, norms and block parameters included */
-  int64_t middle_bytes;
-  int64_t exact_bytes;
-  int64_t reserved[4]; /* 0 */
+  int32_t reserved;      /* 0 */
+  int64_t raw_keys;      /* read as appended */
+  int64_t keys[4];       /* coded keys by the deepest plane read; with raw_keys, the keys seen */
+  int64_t raw_values;    /* read as appended */
+  int64_t centre_values; /* for which their block's mean stands, or nothing where keys are dropped */
+  int64_t values[4];     /* coded values by the deepest plane read */
+  int64_t bytes;         /* of everything read */
+  int64_t dense_bytes;   /* of the keys and values seen, at 16 bits a number */
 } tamis_certificate;
 
-/* A field that is 0 takes its default. For checks, weights may be a matrix of rows x weights_cols: row r
- * receives the weight used for each key that it sees, all divided by one number of the row's own. */
-typedef struct tamis_sieve_options {
-  size_t size;
-  int32_t no_ladder; /* 1: drop the keys that are not read exactly; 0: use what their codes say */
-  int32_t
-      fewest_bytes; /* 1: meet a budget of mass by reading as little as possible; 0: as soon as possible */
-  int64_t dense_below;  /* queries that see fewer keys are computed densely; 0: 1024; 1: none are */
-  float* weights;       /* NULL: not wanted */
-  int64_t weights_cols; /* at least as many as the most keys seen */
-} tamis_sieve_options;
+/* What is saved where there is a choice. */
+typedef int32_t tamis_prefer;
+enum {
+  TAMIS_PREFER_BYTES = 0, /* the first look reads one plane of every key */
+  TAMIS_PREFER_TIME = 1   /* it reads two at once: more bytes, but fewer keys to come back to */
+};
 
-/* Attention of every query, reading only what the budget of its head needs.
- *   shape, q, kv, seen, out, lse   as for tamis_dense
+/* A field that is 0 takes its default. */
+typedef struct tamis_attend_options {
+  size_t size;
+  tamis_prefer prefer;
+  int32_t look;        /* planes that the first look reads of all keys: 1, 2, or 0 for what prefer says */
+  int64_t dense_below; /* queries that see fewer tokens are computed from all that is stored; 0: none */
+  double value_share;  /* of a mass budget, for values, relative to their spread; 0: 0.4 */
+} tamis_attend_options;
+
+/* Where results go: rows = queries of the plan * query_heads, row i * query_heads + h being query i of
+ * head h. */
+typedef struct tamis_results {
+  size_t size;
+  void* out;         /* channel c of query i, head h is element i * query_stride + h * head_stride + c */
+  tamis_dtype dtype; /* TAMIS_F32, TAMIS_F16 or TAMIS_BF16; certificates include the rounding to it */
+  int32_t reserved;  /* 0 */
+  int64_t query_stride;
+  int64_t head_stride;
+  float* lse;                      /* rows: log of the sum of exp(logit), natural */
+  tamis_certificate* certificates; /* rows, each certificate_size bytes after the one before; or NULL */
+  size_t certificate_size;         /* sizeof(tamis_certificate) */
+} tamis_results;
+
+/* Attention of every query of the plan over its sequence, reading only what the budgets need.
  *   budgets        budget_count entries: 1, for all query heads, or query_heads; heads that share a KV
  *                  head need one kind
  *   options        NULL means the defaults
- *   certificates   rows entries, or NULL
- * index must have been extended over kv; blocks that it lacks are read exactly. A query that sees no key
- * gives out = 0, lse = -inf and a certificate of zeros. With more than 16 rows per KV head every query is
- * computed as by tamis_dense. Same bits for any number of threads, and whatever the workspace did before.
- * Allocates nothing once the workspace has seen a call as large. */
-TAMIS_API tamis_code tamis_attend(const tamis_index* index, const tamis_shape* shape, const float* q,
-                                  const tamis_kv_pages* kv, const int64_t* seen,
-                                  const tamis_budget* budgets, size_t budget_count,
-                                  const tamis_sieve_options* options, tamis_workspace* workspace,
-                                  float* out, float* lse, tamis_certificate* certificates);
+ * A row that is not finite fails itself and no other. Same bits for any number of threads; a sequence's
+ * bits do not depend on the rest of the batch. Allocates nothing once the workspace has seen a call as
+ * large. */
+TAMIS_API tamis_code tamis_attend(const tamis_cache* cache, const tamis_plan* plan,
+                                  const tamis_queries* queries, const tamis_budget* budgets,
+                                  size_t budget_count, const tamis_attend_options* options,
+                                  tamis_workspace* workspace, const tamis_results* results);
 
 /* ---- Arrays in files ---- */
 

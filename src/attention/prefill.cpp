@@ -5,54 +5,14 @@
 #include <limits>
 
 #include "attention/check.h"
-#include "attention/dense.h"
+#include "attention/tiles.h"
 #include "attention/workspace.h"
 #include "core/parallel.h"
 
 namespace tamis {
 namespace {
 
-constexpr std::int64_t item_rows = 128;  // shares the widening of a page; one item's sums fit the cache
-
-/// One tile's memory, in a worker's scratch. All matrices have rows of `tile` floats.
-struct Tile {
-  float* q;  // head_dim rows
-  float* o;  // value_dim rows
-  float* m;
-  float* l;
-  float* factor;
-  float* seen;        // keys seen on the page at hand, as floats for the kernels
-  std::int64_t most;  // keys that some lane sees
-};
-
-struct Plan {
-  std::int64_t rows;  // per KV head, query-major so that a tile's queries see about as many keys
-  std::int64_t tile;
-  std::int64_t tiles;  // per item
-  std::int64_t items;  // per KV head
-  std::int64_t tile_floats;
-  std::int64_t page_floats;  // widened K or V
-  std::int64_t weight_floats;
-
-  [[nodiscard]] std::int64_t worker_floats() const {
-    return tiles * (tile_floats + weight_floats) + page_floats;
-  }
-};
-
-Plan plan_for(const DenseCall& call) {
-  const Shape& shape = call.shape;
-  Plan plan{};
-  plan.rows = shape.group() * shape.queries;
-  plan.tile = call.kernels.tile;
-  plan.tiles = std::max<std::int64_t>(1, item_rows / plan.tile);
-  plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
-  plan.tile_floats = round_up(plan.tile * (shape.head_dim + shape.value_dim + 4), 16);
-  plan.weight_floats = round_up(plan.tile * page_keys, 16);
-  plan.page_floats = page_keys * std::max(shape.head_dim, shape.value_dim);
-  return plan;
-}
-
-Tile start_tile(const DenseCall& call, const Plan& plan, std::int64_t kv_head, std::int64_t first,
+Tile start_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t first,
                 float* memory) {
   const Shape& shape = call.shape;
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
@@ -90,7 +50,7 @@ View<const float> widened(const DenseCall& call, const void* page, std::int64_t 
   return {scratch, keys, cols};
 }
 
-void finish_tile(const DenseCall& call, const Plan& plan, std::int64_t kv_head, std::int64_t first,
+void finish_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t first,
                  const Tile& tile, const SoftmaxStates& states) {
   for (std::int64_t lane = 0; lane < plan.tile && first + lane < plan.rows; ++lane) {
     const std::int64_t row = row_of(call.shape, kv_head, first + lane).index;
@@ -102,54 +62,88 @@ void finish_tile(const DenseCall& call, const Plan& plan, std::int64_t kv_head, 
   }
 }
 
-void attend_item(const DenseCall& call, const Plan& plan, std::int64_t kv_head, std::int64_t item,
-                 float* scratch, const SoftmaxStates& states) {
+}  // namespace
+
+TilePlan tile_plan(const DenseCall& call) {
   const Shape& shape = call.shape;
-  const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
+  TilePlan plan{};
+  plan.rows = shape.group() * shape.queries;
+  plan.tile = call.kernels.tile;
+  plan.tiles = std::max<std::int64_t>(1, item_rows / plan.tile);
+  plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
+  plan.tile_floats = round_up(plan.tile * (shape.head_dim + shape.value_dim + 4), 16);
+  plan.weight_floats = round_up(plan.tile * page_keys, 16);
+  plan.page_floats = page_keys * std::max(shape.head_dim, shape.value_dim);
+  return plan;
+}
+
+Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
+                  float* scratch) {
+  Tiles tiles{};
+  tiles.kv_head = kv_head;
+  tiles.first_row = item * plan.tiles * plan.tile;
+  tiles.count = std::min(plan.tiles, (plan.rows - tiles.first_row + plan.tile - 1) / plan.tile);
+  tiles.weights = scratch + plan.tiles * plan.tile_floats;
+  tiles.page = tiles.weights + plan.tiles * plan.weight_floats;
+  for (std::int64_t t = 0; t < tiles.count; ++t) {
+    tiles.tile[t] =
+        start_tile(call, plan, kv_head, tiles.first_row + t * plan.tile, scratch + t * plan.tile_floats);
+    tiles.most = std::max(tiles.most, tiles.tile[t].most);
+  }
+  return tiles;
+}
+
+void add_page(const DenseCall& call, const TilePlan& plan, const Tiles& tiles, std::int64_t first,
+              const Page& page) {
+  const Shape& shape = call.shape;
+  const KvPages& kv = call.kv[static_cast<std::size_t>(tiles.kv_head)];
   const auto d = static_cast<int>(shape.head_dim);
   const auto d_v = static_cast<int>(shape.value_dim);
-  float* weights = scratch + plan.tiles * plan.tile_floats;
-  float* page_scratch = weights + plan.tiles * plan.weight_floats;
-
-  Tile tiles[item_rows];
-  std::int64_t most = 0;
-  const std::int64_t first_row = item * plan.tiles * plan.tile;
-  const std::int64_t count = std::min(plan.tiles, (plan.rows - first_row + plan.tile - 1) / plan.tile);
-  for (std::int64_t t = 0; t < count; ++t) {
-    tiles[t] = start_tile(call, plan, kv_head, first_row + t * plan.tile, scratch + t * plan.tile_floats);
-    most = std::max(most, tiles[t].most);
-  }
-
-  for (std::int64_t first = 0; first < most; first += page_tokens) {
-    const auto page = static_cast<std::size_t>(first / page_tokens);
-    const auto keys = static_cast<int>(std::min(page_tokens, most - first));
-    const View<const float> k = widened(call, kv.k[page], kv.k_stride, keys, d, page_scratch);
-    for (std::int64_t t = 0; t < count; ++t) {
-      const Tile& tile = tiles[t];
-      if (tile.most <= first) continue;
-      float* s = weights + t * plan.weight_floats;
-      for (std::int64_t lane = 0; lane < plan.tile; ++lane) {
-        const std::int64_t r = first_row + t * plan.tile + lane;
-        const std::int64_t sees = r < plan.rows ? keys_seen(call.seen, r / shape.group(), kv) - first : 0;
-        tile.seen[lane] = static_cast<float>(std::clamp<std::int64_t>(sees, 0, keys));
-      }
-      call.kernels.tile_logits(tile.q, k.data, k.stride, keys, d, s);
-      call.kernels.tile_weigh(s, keys, tile.seen, tile.m, tile.l, tile.factor);
+  const auto keys = static_cast<int>(page.keys);
+  const View<const float> k = widened(call, page.k, page.k_stride, keys, d, tiles.page);
+  for (std::int64_t t = 0; t < tiles.count; ++t) {
+    const Tile& tile = tiles.tile[t];
+    if (tile.most <= first) continue;
+    float* s = tiles.weights + t * plan.weight_floats;
+    for (std::int64_t lane = 0; lane < plan.tile; ++lane) {
+      const std::int64_t r = tiles.first_row + t * plan.tile + lane;
+      const std::int64_t sees = r < plan.rows ? keys_seen(call.seen, r / shape.group(), kv) - first : 0;
+      tile.seen[lane] = static_cast<float>(std::clamp<std::int64_t>(sees, 0, keys));
     }
-    const View<const float> v = widened(call, kv.v[page], kv.v_stride, keys, d_v, page_scratch);
-    for (std::int64_t t = 0; t < count; ++t)
-      if (tiles[t].most > first)
-        call.kernels.tile_combine(weights + t * plan.weight_floats, v.data, v.stride, keys, d_v,
-                                  tiles[t].factor, tiles[t].o);
+    call.kernels.tile_logits(tile.q, k.data, k.stride, keys, d, s);
+    call.kernels.tile_weigh(s, keys, tile.seen, tile.m, tile.l, tile.factor);
   }
-  for (std::int64_t t = 0; t < count; ++t)
-    finish_tile(call, plan, kv_head, first_row + t * plan.tile, tiles[t], states);
+  const View<const float> v = widened(call, page.v, page.v_stride, keys, d_v, tiles.page);
+  for (std::int64_t t = 0; t < tiles.count; ++t)
+    if (tiles.tile[t].most > first)
+      call.kernels.tile_combine(tiles.weights + t * plan.weight_floats, v.data, v.stride, keys, d_v,
+                                tiles.tile[t].factor, tiles.tile[t].o);
+}
+
+void finish_tiles(const DenseCall& call, const TilePlan& plan, const Tiles& tiles,
+                  const SoftmaxStates& states) {
+  for (std::int64_t t = 0; t < tiles.count; ++t)
+    finish_tile(call, plan, tiles.kv_head, tiles.first_row + t * plan.tile, tiles.tile[t], states);
+}
+
+namespace {
+
+void attend_item(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
+                 float* scratch, const SoftmaxStates& states) {
+  const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
+  const Tiles tiles = start_tiles(call, plan, kv_head, item, scratch);
+  for (std::int64_t first = 0; first < tiles.most; first += page_tokens) {
+    const auto page = static_cast<std::size_t>(first / page_tokens);
+    const std::int64_t keys = std::min(page_tokens, tiles.most - first);
+    add_page(call, plan, tiles, first, {kv.k[page], kv.v[page], kv.k_stride, kv.v_stride, keys});
+  }
+  finish_tiles(call, plan, tiles, states);
 }
 
 }  // namespace
 
 void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states) {
-  const Plan plan = plan_for(call);
+  const TilePlan plan = tile_plan(call);
   for (Scratch& worker : workspace.worker) worker.get(plan.worker_floats());
   const std::int64_t items = call.shape.kv_heads * plan.items;
   // The last rows see the most keys when causal: start with them, so that no long item comes last.

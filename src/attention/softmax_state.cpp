@@ -22,6 +22,21 @@ void merge_row(float& m, float& l, std::span<float> o, float m2, float l2, std::
   for (std::size_t c = 0; c < o.size(); ++c) o[c] = o[c] * a + o2[c] * b;
 }
 
+float finish_row(float m, float l, std::span<const float> o, std::span<float> out) {
+  if (m == -std::numeric_limits<float>::infinity() && l == 0.0F) {
+    for (float& x : out) x = 0.0F;
+    return m;
+  }
+  float finite = 0.0F;  // 0·x is NaN unless x is finite
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    out[c] = o[c] / l;
+    finite += 0.0F * out[c];
+  }
+  const auto lse =
+      static_cast<float>(static_cast<double>(m) * 0.6931471805599453 + std::log(static_cast<double>(l)));
+  return std::isfinite(lse) && finite == 0.0F ? lse : std::numeric_limits<float>::quiet_NaN();
+}
+
 void merge(const SoftmaxStates& into, const SoftmaxStates& from) {
   if (into.m.size() != from.m.size() || into.o.rows != from.o.rows || into.o.cols != from.o.cols ||
       into.l.size() != into.m.size() || from.l.size() != from.m.size() ||
@@ -45,23 +60,8 @@ void finish(const SoftmaxStates& states, View<float> out, std::span<float> lse) 
   check_not_null("the output", out);
   for (std::size_t r = 0; r < states.m.size(); ++r) {
     const auto i = static_cast<std::int64_t>(r);
-    const auto from = states.o.row(i);
-    const auto to = out.row(i);
-    const float m = states.m[r];
-    if (m == -std::numeric_limits<float>::infinity() && states.l[r] == 0.0F) {
-      for (float& x : to) x = 0.0F;
-      lse[r] = m;
-      continue;
-    }
-    const float l = states.l[r];
-    float finite = 0.0F;  // 0·x is NaN unless x is finite
-    for (std::size_t c = 0; c < to.size(); ++c) {
-      to[c] = from[c] / l;
-      finite += 0.0F * to[c];
-    }
-    lse[r] =
-        static_cast<float>(static_cast<double>(m) * 0.6931471805599453 + std::log(static_cast<double>(l)));
-    if (!std::isfinite(lse[r]) || finite != 0.0F)
+    lse[r] = finish_row(states.m[r], states.l[r], states.o.row(i), out.row(i));
+    if (std::isnan(lse[r]))
       fail(Code::input,
            "row {} of the result is not finite: its queries, keys or values hold NaN or infinity, or their "
            "products "

@@ -36,7 +36,8 @@ std::unique_ptr<Workspace::Impl> make(int threads, const Executor& executor) {
   const int most = std::max(1, executor.concurrency());
   auto impl = std::make_unique<Workspace::Impl>();
   impl->threads = threads == 0 ? most : std::min(threads, most);
-  impl->worker.resize(static_cast<std::size_t>(impl->threads));
+  for (std::vector<Scratch>* each : {&impl->worker, &impl->item, &impl->query})
+    each->resize(static_cast<std::size_t>(impl->threads));
   return impl;
 }
 

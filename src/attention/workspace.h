@@ -31,8 +31,6 @@ class Scratch {
   std::int64_t size_ = 0;
 };
 
-struct Stages;
-
 struct Workspace::Impl {
   int threads;
   Executor* executor = nullptr;            ///< the process's, if none was given
@@ -40,11 +38,10 @@ struct Workspace::Impl {
   Scratch queries;                         ///< scaled queries, padded
   Scratch sums;                            ///< l of each row, where the caller has no place for it
   Scratch partial;                         ///< softmax states of the parts that items of a call produce
-  Scratch steps;                           ///< sparse attention: a Step for each of some KV heads
-  Scratch sieve;                ///< weights, lists and sums of the heads that sparse attention works on
-  std::vector<float> warm;      ///< where its search for thresholds ended last, per KV head and row
-  Stages* stages = nullptr;     ///< where sparse attention counts its time, if anywhere
-  std::vector<Scratch> worker;  ///< one per thread, for what an item needs while it runs
+  Scratch growths;                         ///< what an append does to each sequence
+  std::vector<Scratch> worker;             ///< one per thread, for what an item needs while it runs
+  std::vector<Scratch> item;   ///< one per thread, for what the stages of an item leave for each other
+  std::vector<Scratch> query;  ///< one per thread, for its queries
 
   [[nodiscard]] Crew crew() const { return {threads, executor}; }
 };

@@ -2,26 +2,12 @@
 #pragma once
 
 #include <tamis/attention.h>
-#include <tamis/budget.h>
-#include <tamis/certificate.h>
 
 #include <vector>
 
 #include "attention/workspace.h"
 #include "capi/call.h"
-#include "capi/executor.h"
-
-struct tamis_workspace {
-  explicit tamis_workspace(int threads) : workspace(threads) {}
-  tamis_workspace(int threads, const tamis_executor* on)
-      : executor(std::make_unique<tamis::capi::CExecutor>(on)), workspace(threads, *executor) {}
-  std::unique_ptr<tamis::capi::CExecutor> executor;  ///< null: the default one
-  tamis::Workspace workspace;
-  // Kept between calls, so that they allocate nothing.
-  std::vector<tamis::KvPages> heads;
-  std::vector<tamis::Budget> budgets;
-  std::vector<tamis::Certificate> certificates;
-};
+#include "capi/workspace.h"
 
 namespace tamis::capi {
 

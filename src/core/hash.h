@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +20,10 @@ class Hash {
   Hash() { XXH64_reset(&state_, 0); }
   void add(std::span<const std::byte> bytes) { XXH64_update(&state_, bytes.data(), bytes.size()); }
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  /// Of all bytes so far: 16 hexadecimal digits, the most significant first.
-  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", XXH64_digest(&state_)); }
+  /// Of all bytes so far.
+  [[nodiscard]] std::uint64_t value() const { return XXH64_digest(&state_); }
+  /// The same as text: 16 hexadecimal digits, the most significant first.
+  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", value()); }
 
  private:
   XXH64_state_t state_;

@@ -11,9 +11,9 @@
 #include <span>
 #include <sstream>
 
+#include "core/file.h"
 #include "decide/program.h"
 #include "decide/temp_folder.h"
-#include "io/file.h"
 #include "verify/unit_propagation.h"
 
 namespace tamis {

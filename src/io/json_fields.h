@@ -22,7 +22,7 @@
 #include <tamis/text.h>
 
 #include "core/fail.h"
-#include "io/file.h"
+#include "core/file.h"
 #include "io/json_keys.h"
 #include "io/text.h"
 

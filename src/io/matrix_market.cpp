@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/atomic_file.h"
 #include "core/fail.h"
-#include "io/atomic_file.h"
 #include "io/parsers.h"
 #include "io/pattern_rows.h"
 #include "io/text.h"

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <tamis/tensor.h>
+#include "core/atomic_file.h"
 #include "core/fail.h"
-#include "io/atomic_file.h"
 #include "io/npy_header.h"
 #include "io/parsers.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <tamis/tensor.h>
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis {
 

@@ -7,7 +7,7 @@
 
 #include <tamis/pattern.h>
 #include <tamis/progress.h>
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis {
 

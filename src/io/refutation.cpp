@@ -2,8 +2,8 @@
 // `check_refutation`.
 #include "io/refutation.h"
 
+#include "core/atomic_file.h"
 #include "core/fail.h"
-#include "io/atomic_file.h"
 #include "io/json_fields.h"
 
 namespace tamis {

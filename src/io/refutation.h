@@ -3,7 +3,7 @@
 
 #include <tamis/refutation.h>
 
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis {
 

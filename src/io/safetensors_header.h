@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tamis/tensor.h>
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis {
 

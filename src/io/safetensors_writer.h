@@ -5,7 +5,7 @@
 #include <string>
 
 #include <tamis/tensor.h>
-#include "io/atomic_file.h"
+#include "core/atomic_file.h"
 
 namespace tamis {
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/atomic_file.h"
 #include "core/fail.h"
 #include "io/tensor_values.h"
 #include "io/text.h"
@@ -171,5 +172,8 @@ std::optional<std::int64_t> first_not_finite(const Tensor& tensor) {
       return std::nullopt;
   }
 }
+
+std::string behind_links(const std::string& path) { return target_of(path); }
+void check_writable(const std::string& path) { const AtomicFile probe(path); }
 
 }  // namespace tamis

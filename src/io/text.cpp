@@ -9,7 +9,7 @@
 
 #include <tamis/text.h>
 
-#include "io/atomic_file.h"
+#include "core/atomic_file.h"
 
 namespace tamis {
 namespace {

@@ -13,7 +13,6 @@ namespace {
 
 using V = __m256;
 constexpr int W = 8;
-constexpr float scan_cost = 0.02F;
 constexpr int broadcast_rows = 6;  // 12 sums, 2 vectors of the tile, 1 broadcast: 15 of 16 registers
 
 inline V zero() { return _mm256_setzero_ps(); }
@@ -68,18 +67,6 @@ inline float reduce_max(V x) {
 
 inline V sqrt(V x) { return _mm256_sqrt_ps(x); }
 inline V div(V a, V b) { return _mm256_div_ps(a, b); }
-
-inline __m256i bf16_bits() { return _mm256_set1_epi32(static_cast<int>(0xFFFF'0000U)); }
-inline V bf16_towards_zero(V x) { return _mm256_and_ps(x, _mm256_castsi256_ps(bf16_bits())); }
-inline V bf16_away(V x) {
-  const __m256i more = _mm256_add_epi32(_mm256_castps_si256(x), _mm256_set1_epi32(0xFFFF));
-  return _mm256_castsi256_ps(_mm256_and_si256(more, bf16_bits()));
-}
-inline void store_bf16(std::uint16_t* p, V x) {
-  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(x), 16);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
-                   _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
-}
 
 /// The first n < 8 of 16-bit elements, zeros after them: there is no masked load for these.
 inline __m128i load_first_halves(const std::uint16_t* p, int n) {
@@ -148,21 +135,16 @@ inline __m128i to_shorts(I x) {
 inline void store_shorts(std::int16_t* p, I x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), to_shorts(x));
 }
-inline I low_four_bits(I x) { return _mm256_and_si256(x, _mm256_set1_epi32(15)); }
 inline I to_codes(const I x[4]) {
   const I bytes = _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   // Packing works within halves: four codes of each x, first halves first.
   return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
-inline void store_codes(std::uint8_t* p, const I x[4]) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
-}
-inline void store_chunk(std::uint8_t* p, const I x[4]) { store_chunk(p, to_codes(x)); }
 inline void store_planes(const I x[4], std::uint8_t* low, std::uint8_t* high) {
   store_planes(to_codes(x), low, high);
 }
-inline V bytes_to_floats(const std::uint8_t* p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+inline void store_chunks(const I x[4], std::uint8_t* low, std::uint8_t* high) {
+  store_chunks(to_codes(x), low, high);
 }
 inline I add_integers(I a, I b) { return _mm256_add_epi32(a, b); }
 inline std::int32_t reduce_add_integers(I x) {
@@ -213,6 +195,14 @@ inline I merge_high(I high, I low) {
 }
 inline I even_bytes(I x) { return _mm256_and_si256(x, _mm256_set1_epi16(255)); }
 inline I odd_bytes(I x) { return _mm256_srli_epi16(x, 8); }
+inline SplitCodes split_codes(const I x[4]) {
+  const I order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // as in to_codes
+  const auto half = [&](I a, I b) {
+    const I both = _mm256_packus_epi32(a, b);
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(even_bytes(both), odd_bytes(both)), order);
+  };
+  return {half(x[0], x[1]), half(x[2], x[3])};
+}
 inline I broadcast_pair(const std::int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -261,11 +251,16 @@ inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
   return multiply_add(multiply_add(sum, chunk.first, _mm256_loadu_si256(at)), chunk.second,
                       _mm256_loadu_si256(at + 1));
 }
-inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
-  __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+inline void half_to_floats(__m128i x, int half, V* out) {
   x = _mm_and_si128(half == 0 ? x : _mm_srli_epi16(x, 4), _mm_set1_epi8(15));
   out[0] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(x));
   out[1] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(x, 8)));
+}
+inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
+  half_to_floats(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), half, out);
+}
+inline void half_plane_to_floats(const std::uint8_t* p, int half, V* out) {
+  half_to_floats(exchange_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), half, out);
 }
 
 struct F32 {

@@ -15,7 +15,6 @@ namespace {
 
 using V = __m512;
 constexpr int W = 16;
-constexpr float scan_cost = 0.016F;
 constexpr int broadcast_rows = 12;  // 24 sums, 2 vectors of the tile, 1 broadcast: 27 of 32 registers
 
 inline V zero() { return _mm512_setzero_ps(); }
@@ -63,30 +62,11 @@ inline void reduce8(const V x[8], float out[8]) {
   _mm256_storeu_ps(out,
                    _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)));
 }
-inline void reduce8_max(const V x[8], float* out) {
-  __m256 h[8];
-  for (int i = 0; i < 8; ++i)
-    h[i] = _mm256_max_ps(_mm512_castps512_ps256(x[i]), _mm512_extractf32x8_ps(x[i], 1));
-  reduce8_max(h, out);
-}
 inline float reduce_add(V x) { return _mm512_reduce_add_ps(x); }
 inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 
 inline V sqrt(V x) { return _mm512_sqrt_ps(x); }
 inline V div(V a, V b) { return _mm512_div_ps(a, b); }
-
-inline __m512i bf16_bits() { return _mm512_set1_epi32(static_cast<int>(0xFFFF'0000U)); }
-inline V bf16_towards_zero(V x) {
-  return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), bf16_bits()));
-}
-inline V bf16_away(V x) {
-  const __m512i more = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0xFFFF));
-  return _mm512_castsi512_ps(_mm512_and_si512(more, bf16_bits()));
-}
-inline void store_bf16(std::uint16_t* p, V x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
-}
 
 /// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
 inline V times_power_of_two(V x, V n) { return _mm512_scalef_ps(x, n); }
@@ -140,20 +120,15 @@ inline V to_floats(I x) { return _mm512_cvtepi32_ps(x); }
 inline void store_shorts(std::int16_t* p, I x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x));
 }
-inline I low_four_bits(I x) { return _mm512_and_si512(x, _mm512_set1_epi32(15)); }
 inline __m256i to_codes(const I x[2]) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm512_cvtepi32_epi8(x[0])),
                                  _mm512_cvtepi32_epi8(x[1]), 1);
 }
-inline void store_codes(std::uint8_t* p, const I x[2]) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_codes(x));
-}
-inline void store_chunk(std::uint8_t* p, const I x[2]) { store_chunk(p, to_codes(x)); }
 inline void store_planes(const I x[2], std::uint8_t* low, std::uint8_t* high) {
   store_planes(to_codes(x), low, high);
 }
-inline V bytes_to_floats(const std::uint8_t* p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+inline void store_chunks(const I x[2], std::uint8_t* low, std::uint8_t* high) {
+  store_chunks(to_codes(x), low, high);
 }
 inline I add_integers(I a, I b) { return _mm512_add_epi32(a, b); }
 inline std::int32_t reduce_add_integers(I x) { return _mm512_reduce_add_epi32(x); }
@@ -184,6 +159,14 @@ inline I merge_high(I high, I low) {
 }
 inline I even_bytes(I x) { return _mm512_and_si512(x, _mm512_set1_epi16(255)); }
 inline I odd_bytes(I x) { return _mm512_srli_epi16(x, 8); }
+inline SplitCodes split_codes(const I x[2]) {
+  // Packing works within quarters: four low bytes of each x, then four high ones.
+  static constexpr std::int32_t numbers[16] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
+  const I both = _mm512_packus_epi32(x[0], x[1]);
+  const I bytes = _mm512_packus_epi16(even_bytes(both), odd_bytes(both));
+  const I ordered = _mm512_permutexvar_epi32(_mm512_loadu_si512(numbers), bytes);
+  return {_mm512_castsi512_si256(ordered), _mm512_extracti64x4_epi64(ordered, 1)};
+}
 inline I broadcast_pair(const std::int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -233,10 +216,15 @@ inline Chunk unpack_chunk(const std::uint8_t* p) {
 inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
   return multiply_add(sum, chunk.codes, _mm512_loadu_si512(q));
 }
-inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
-  __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+inline void half_to_floats(__m128i x, int half, V* out) {
   x = _mm_and_si128(half == 0 ? x : _mm_srli_epi16(x, 4), _mm_set1_epi8(15));
   out[0] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x));
+}
+inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
+  half_to_floats(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), half, out);
+}
+inline void half_plane_to_floats(const std::uint8_t* p, int half, V* out) {
+  half_to_floats(exchange_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), half, out);
 }
 
 struct F32 {
@@ -292,9 +280,9 @@ namespace tamis {
 namespace {
 
 constexpr Kernels with_vnni_dots(Kernels kernels) {
-  kernels.sieve.coarse_dots = vnni_coarse_dots;
-  kernels.sieve.middle_dots = vnni_middle_dots;
-  kernels.sieve.scan_cost = 0.013F;
+  kernels.sieve.dots_of_plane = vnni_dots_of_plane;
+  kernels.sieve.dots_of_planes = vnni_dots_of_planes;
+  kernels.sieve.dot_listed = vnni_dot_listed;
   return kernels;
 }
 

@@ -169,6 +169,34 @@ void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes
   if (rows == 1) logits_rows<Type, 1, 8, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
 }
 
+template <class Type>
+float largest_norm2(const void* bytes, std::int64_t stride, int count, int d) {
+  const auto* x = static_cast<const typename Type::Element*>(bytes);
+  float most = 0.0F;
+  for (int j = 0; j < count; j += 4) {
+    V sum[4];
+    for (int i = 0; i < 4; ++i) sum[i] = zero();
+    for (int i = 0; i < 4; ++i) {
+      const auto* row = x + (j + i < count ? j + i : j) * stride;
+      int c = 0;
+      for (; c + 2 * W <= d; c += 2 * W)
+        for (int h = 0; h < 2; ++h) {
+          const V y = load_half<Type>(row + c, h);
+          sum[i] = fma(y, y, sum[i]);
+        }
+      if (c == d) continue;
+      for (int h = 0; h < 2; ++h) {
+        const V y = load_half_first<Type>(row + c, d - c, h);
+        sum[i] = fma(y, y, sum[i]);
+      }
+    }
+    float squares[4];
+    reduce4(sum, squares);
+    for (int i = 0; i < 4; ++i) most = squares[i] > most ? squares[i] : most;
+  }
+  return most;
+}
+
 float maximum(const float* s, int n) {
   float best = s[0];
   int j = 0;
@@ -398,6 +426,7 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
 
 #include "kernels/descent_body.h"
 #include "kernels/jl_body.h"
+#include "kernels/planes_body.h"
 #include "kernels/rows_body.h"
 #include "kernels/sieve_body.h"
 
@@ -410,6 +439,7 @@ constexpr Kernels make_table(const char* name) {
           T,
           {F32::interleaved, F16::interleaved, Bf16::interleaved},
           {logits<F32, true>, logits<F16, true>, logits<Bf16, true>},
+          {largest_norm2<F32>, largest_norm2<F16>, largest_norm2<Bf16>},
           maximum,
           weigh,
           {combine<F32>, combine<F16>, combine<Bf16>},
@@ -419,6 +449,7 @@ constexpr Kernels make_table(const char* name) {
           tile_weigh,
           tile_combine,
           exp2_all,
+          make_plane_table(),
           make_sieve_table(),
           make_row_table(),
           make_descent_table(),

@@ -6,6 +6,7 @@
 
 #include "kernels/descent.h"
 #include "kernels/jl.h"
+#include "kernels/planes.h"
 #include "kernels/rows.h"
 #include "kernels/sieve.h"
 
@@ -37,6 +38,8 @@ struct Kernels {
   void (*logits[3])(const float* q, std::int64_t q_stride, int rows, const void* k, std::int64_t k_stride,
                     int keys, int d, float* s, std::int64_t s_stride, const void* ahead,
                     std::int64_t ahead_bytes);
+  /// The largest Σ_c x_j[c]² of rows j < count, c < d, in f32; infinite if one overflows. count ≥ 1.
+  float (*largest_norm2[3])(const void* x, std::int64_t stride, int count, int d);
   /// The largest of s[0 … n − 1], n ≥ 1.
   float (*maximum)(const float* s, int n);
   /// s ← 2^(s − shift) in place; returns the sum, which is NaN if some s is not finite. s is padded.
@@ -66,6 +69,7 @@ struct Kernels {
   /// x ← 2^x for x ≤ 127; 0 below −126; exactly 1 at 0.
   void (*exp2)(float* x, std::int64_t n);
 
+  PlaneKernels planes;
   SieveKernels sieve;
   RowKernels rows;
   DescentKernels descent;

@@ -9,7 +9,6 @@ namespace {
 
 using V = float;
 constexpr int W = 1;
-constexpr float scan_cost = 0.02F;
 constexpr int broadcast_rows = 4;
 
 inline V zero() { return 0.0F; }
@@ -30,7 +29,6 @@ inline float reduce_max(V x) { return x; }
 inline void reduce4(const V x[4], float* out) { std::memcpy(out, x, 4 * sizeof(float)); }
 inline void reduce8(const V x[8], float out[8]) { std::memcpy(out, x, 8 * sizeof(float)); }
 
-inline void reduce8_max(const V x[8], float* out) { std::memcpy(out, x, 8 * sizeof(float)); }
 inline V sqrt(V x) { return __builtin_sqrtf(x); }
 inline V div(V a, V b) { return a / b; }
 
@@ -44,9 +42,6 @@ inline float float_of(std::uint32_t bits) {
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
-inline V bf16_towards_zero(V x) { return float_of(bits_of(x) & 0xFFFF'0000U); }
-inline V bf16_away(V x) { return float_of((bits_of(x) + 0xFFFFU) & 0xFFFF'0000U); }
-inline void store_bf16(std::uint16_t* p, V x) { *p = static_cast<std::uint16_t>(bits_of(x) >> 16); }
 
 /// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
 inline V power_of_two(V n) {
@@ -107,23 +102,35 @@ inline I to_integers(V x) {
 }
 inline V to_floats(I x) { return static_cast<float>(x); }
 inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
-inline I low_four_bits(I x) { return x & 15; }
-inline void store_codes(std::uint8_t* p, const I* x) {
-  for (int i = 0; i < 32; ++i) p[i] = static_cast<std::uint8_t>(x[i] < 0 ? 0 : x[i] > 255 ? 255 : x[i]);
-}
-inline void store_chunk(std::uint8_t* p, const I* x) {
-  for (int i = 0; i < 16; ++i) p[i] = static_cast<std::uint8_t>((x[i] & 15) | ((x[16 + i] & 15) << 4));
-}
 /// Byte i of a chunk of a plane holds channels planes_order(i) and planes_order(i) + 16.
 inline int planes_order(int i) { return i % 4 == 1 ? i + 1 : i % 4 == 2 ? i - 1 : i; }
-inline void store_planes(const I* x, std::uint8_t* low, std::uint8_t* high) {
-  for (int i = 0; i < 16; ++i) {
-    const int c = planes_order(i);
-    low[i] = static_cast<std::uint8_t>((x[c] & 15) | ((x[16 + c] & 15) << 4));
-    high[i] = static_cast<std::uint8_t>((x[c] >> 4) | (x[16 + c] & 0xF0));
-  }
+/// Nibble `n` from below of 32 codes: byte i holds channels order(i) and order(i) + 16.
+template <class Order>
+inline void store_nibbles(const I* x, int n, std::uint8_t* to, Order order) {
+  for (int i = 0; i < 16; ++i)
+    to[i] =
+        static_cast<std::uint8_t>((x[order(i)] >> (4 * n) & 15) | (x[16 + order(i)] >> (4 * n) & 15) << 4);
 }
-inline V bytes_to_floats(const std::uint8_t* p) { return static_cast<float>(*p); }
+inline int channels_order(int i) { return i; }
+inline void store_planes(const I* x, std::uint8_t* low, std::uint8_t* high) {
+  store_nibbles(x, 0, low, planes_order);
+  store_nibbles(x, 1, high, planes_order);
+}
+inline void store_chunks(const I* x, std::uint8_t* low, std::uint8_t* high) {
+  store_nibbles(x, 0, low, channels_order);
+  store_nibbles(x, 1, high, channels_order);
+}
+/// 32 codes of 16 bits, and all of their nibbles into planes, lowest first.
+struct SplitCodes {
+  const I* codes;
+};
+inline SplitCodes split_codes(const I* x) { return {x}; }
+inline void store_planes(const SplitCodes& x, std::uint8_t* const to[4]) {
+  for (int n = 0; n < 4; ++n) store_nibbles(x.codes, n, to[n], planes_order);
+}
+inline void store_chunks(const SplitCodes& x, std::uint8_t* const to[4]) {
+  for (int n = 0; n < 4; ++n) store_nibbles(x.codes, n, to[n], channels_order);
+}
 inline I add_integers(I a, I b) {  // modulo 2^32, as vectors do
   return static_cast<I>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
@@ -193,6 +200,9 @@ inline I multiply_chunk(I sum, const Chunk& chunk, const std::int16_t* q) {
 }
 inline void half_chunk_to_floats(const std::uint8_t* p, int half, V* out) {
   for (int i = 0; i < 16; ++i) out[i] = static_cast<float>((p[i] >> (4 * half)) & 15);
+}
+inline void half_plane_to_floats(const std::uint8_t* p, int half, V* out) {
+  for (int i = 0; i < 16; ++i) out[planes_order(i)] = static_cast<float>((p[i] >> (4 * half)) & 15);
 }
 
 struct F32 {

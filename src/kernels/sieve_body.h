@@ -1,8 +1,7 @@
 // The kernels of the sieve over the same vector vocabulary as body.h, which includes this file, plus
 // integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
 
-#include "kernels/encode_body.h"
-#include "kernels/scan_body.h"
+#include "kernels/look_body.h"
 
 namespace tamis {
 namespace {
@@ -13,8 +12,7 @@ constexpr std::uint32_t lane_bits = (1U << W) - 1;
 
 /// What some rows of a block have at the keys picked, and the sums over the others.
 template <int R>
-TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked,
-                            std::int64_t stride, float* rest) {
+TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked, float* rest) {
   V sum[R];
   for (int r = 0; r < R; ++r) sum[r] = zero();
   int n = 0;
@@ -23,19 +21,19 @@ TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, floa
     const Packing packing(bits);
     for (int r = 0; r < R; ++r) {
       const V w = load(weight + r * page_keys + j);
-      store(picked + r * stride + n, packing.pack(w));
+      store(picked + r * picked_stride + n, packing.pack(w));
       sum[r] = add(sum[r], clear_lanes(w, bits));
     }
     n += __builtin_popcount(bits);
   }
   for (int r = 0; r < R; ++r) {
     rest[r] = reduce_add(sum[r]);
-    for (int i = 0; i < 16; i += W) store(picked + r * stride + n + i, zero());
+    for (int i = 0; i < 16; i += W) store(picked + r * picked_stride + n + i, zero());
   }
 }
 
-int pick(const float* weight, int rows, const float* t, const std::uint8_t* coarse,
-         const std::uint8_t* middle, const Picked& picked, float* rest) {
+int pick(const float* weight, int rows, const float* t, std::uint8_t* picked_key, float* picked_w,
+         float* rest) {
   std::uint32_t mask[page_keys / W] = {};
   for (int r = 0; r < rows; ++r) {
     const V limit = set1(t[r]);
@@ -44,27 +42,14 @@ int pick(const float* weight, int rows, const float* t, const std::uint8_t* coar
   }
   int n = 0;
   for (int j = 0; j < page_keys; j += W) {
-    const Packing packing(mask[j / W]);
-    packing.pack_numbers(j, picked.key + n);
-    if (coarse != nullptr) {
-      packing.pack_bytes(coarse + j, picked.coarse + n);
-      packing.pack_bytes(middle + j, picked.middle + n);
-    }
-    if (picked.scales != nullptr) {
-      const ValueScales& scales = *picked.scales;
-      store(scales.picked_low + n, packing.pack(Bf16::load(scales.low + j)));
-      store(scales.picked_step + n, packing.pack(Bf16::load(scales.step + j)));
-      store(scales.picked_norm + n, packing.pack(mul(bytes_to_floats(scales.norm + j), set1(scales.unit))));
-    }
+    Packing(mask[j / W]).pack_numbers(j, picked_key + n);
     n += __builtin_popcount(mask[j / W]);
   }
-  float* to = picked.weight;
-  const std::int64_t stride = picked.stride;
-  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, to += 4 * stride, rest += 4)
-    pick_rows<4>(weight, mask, to, stride, rest);
-  if (rows == 3) pick_rows<3>(weight, mask, to, stride, rest);
-  if (rows == 2) pick_rows<2>(weight, mask, to, stride, rest);
-  if (rows == 1) pick_rows<1>(weight, mask, to, stride, rest);
+  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, picked_w += 4 * picked_stride, rest += 4)
+    pick_rows<4>(weight, mask, picked_w, rest);
+  if (rows == 3) pick_rows<3>(weight, mask, picked_w, rest);
+  if (rows == 2) pick_rows<2>(weight, mask, picked_w, rest);
+  if (rows == 1) pick_rows<1>(weight, mask, picked_w, rest);
   return n;
 }
 
@@ -120,20 +105,20 @@ void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, con
   if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot);
 }
 
-void tail_sums(const float* w, int n, float coarse, float middle, float ratio, const float* t, float* sum) {
-  V s[4], limit[4], middle_limit[4];
+void tail_sums(const float* w, int n, float first, float second, float ratio, const float* t, float* sum) {
+  V s[4], limit[4], second_limit[4];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
-    middle_limit[i] = set1(t[i] * ratio);
+    second_limit[i] = set1(t[i] * ratio);
   }
   for (int j = 0; j < n; j += W) {
     const V x = load(w + j);
-    const V a = mul(x, set1(coarse));
-    const V b = mul(x, set1(middle));
+    const V a = mul(x, set1(first));
+    const V b = mul(x, set1(second));
     for (int i = 0; i < 4; ++i)
-      s[i] = add(s[i], select_less(limit[i], a, select_less(middle_limit[i], b, zero(), b), a));
+      s[i] = add(s[i], select_less(limit[i], a, select_less(second_limit[i], b, zero(), b), a));
   }
   for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
 }
@@ -163,8 +148,8 @@ void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
 }
 
 /// In two chains: a whole block is long enough for the additions to wait for each other.
-TAMIS_INLINE float sum_where(const float* w, int n, const std::uint32_t* mask, std::uint32_t flip) {
-  const auto at = [&](int j) { return clear_lanes(load(w + j), (mask[j / 32] ^ flip) >> (j % 32)); };
+float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
+  const auto at = [&](int j) { return clear_lanes(load(w + j), mask[j / 32] >> (j % 32)); };
   V even = zero();
   V odd = zero();
   int j = 0;
@@ -174,32 +159,6 @@ TAMIS_INLINE float sum_where(const float* w, int n, const std::uint32_t* mask, s
   }
   if (j < n) even = add(even, at(j));
   return reduce_add(add(even, odd));
-}
-
-float sum_unmarked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, 0); }
-float sum_marked(const float* w, int n, const std::uint32_t* mask) { return sum_where(w, n, mask, ~0U); }
-
-PartSums part_sums(const float* w, const float* delta, int n, const std::uint32_t* valued,
-                   const std::uint32_t* whole) {
-  V used = zero();
-  V spread = zero();
-  V centroid_used = zero();
-  V centroid_spread = zero();
-  V exact_used = zero();
-  for (int j = 0; j < n; j += W) {
-    const V x = load(w + j);
-    const V y = load(delta + j);
-    const std::uint32_t read = valued[j / 32] >> (j % 32);
-    used = add(used, x);
-    spread = add(spread, y);
-    centroid_used = add(centroid_used, clear_lanes(x, read));
-    centroid_spread = add(centroid_spread, clear_lanes(y, read));
-    exact_used = add(exact_used, clear_lanes(x, ~(whole[j / 32] >> (j % 32))));
-  }
-  V all[8] = {used, spread, centroid_used, centroid_spread, exact_used, zero(), zero(), zero()};
-  float sum[8];
-  reduce8(all, sum);
-  return {sum[0], sum[1], sum[2], sum[3], sum[4]};
 }
 
 /// The marked ones of a row, followed by zeros.
@@ -213,99 +172,37 @@ TAMIS_INLINE void pack_row(const float* from, int n, const std::uint32_t* mask, 
 }
 
 int pick_marked(const std::uint8_t* key, int n, const std::uint32_t* mask, int rows, const float* w,
-                const float* delta, std::int64_t stride, std::uint8_t* picked_key, float* picked_w,
-                float* picked_delta) {
+                std::uint8_t* picked_key, float* picked_w) {
   int count = 0;
   for (int j = 0; j < n; j += W) {
     const std::uint32_t bits = mask[j / 32] >> (j % 32) & lane_bits;
     Packing(bits).pack_bytes(key + j, picked_key + count);
     count += __builtin_popcount(bits);
   }
-  for (int r = 0; r < rows && count > 0; ++r) {
-    pack_row(w + r * stride, n, mask, picked_w + r * picked_stride);
-    pack_row(delta + r * stride, n, mask, picked_delta + r * picked_stride);
-  }
+  for (int r = 0; r < rows && count > 0; ++r)
+    pack_row(w + r * picked_stride, n, mask, picked_w + r * picked_stride);
   return count;
 }
 
-CodedSums weigh_codes(const float* w, const float* delta, const float* size, const float* low,
-                      const float* residual, int n, float* p) {
-  V low_sum = zero();
-  V product = zero();
-  for (int i = 0; i < n; i += W) {
-    const V x = load(w + i);
-    store(p + i, mul(x, load(size + i)));
-    low_sum = fma(x, load(low + i), low_sum);
-    product = fma(fma(set1(2.0F), load(delta + i), x), load(residual + i), product);
-  }
-  return {reduce_add(low_sum), reduce_add(product)};
+void sharpen(const float* before, const std::int32_t* dot, int count, float step, float shift,
+             float* after) {
+  const V s = set1(step);
+  const V b = set1(shift);
+  for (int i = 0; i < (count + 15) / 16 * 16; i += W)
+    store(after + i, mul(load(before + i), exp2_capped(fma(to_floats(load_integers(dot + i)), s, b))));
 }
 
 template <int R>
-TAMIS_INLINE void combine_code_rows(const float* p, std::int64_t p_stride, const Listed& listed,
-                                    std::int64_t stride, std::int64_t d32, float* o,
-                                    std::int64_t o_stride) {
-  constexpr int step = W < 16 ? 16 : 32;  // channels at once: as many sums as registers hold
-  constexpr int C = step / W;
-  for (std::int64_t c = 0; c < d32; c += step) {
-    V sum[R][C];
-    for (int r = 0; r < R; ++r)
-      for (int v = 0; v < C; ++v) sum[r][v] = load(o + r * o_stride + c + v * W);
-    const std::uint8_t* chunk = listed.codes + c / 32 * 16;
-    for (int i = 0; i < listed.count; ++i) {
-      V value[C];
-      const std::uint8_t* code = chunk + listed.key[i] * stride;
-      if constexpr (step == 32) {
-        half_chunk_to_floats(code, 0, value);
-        half_chunk_to_floats(code, 1, value + C / 2);
-      } else {
-        half_chunk_to_floats(code, static_cast<int>(c / 16 % 2), value);
-      }
-      for (int r = 0; r < R; ++r) {
-        const V weight = set1(p[r * p_stride + i]);
-        for (int v = 0; v < C; ++v) sum[r][v] = fma(weight, value[v], sum[r][v]);
-      }
-    }
-    for (int r = 0; r < R; ++r)
-      for (int v = 0; v < C; ++v) store(o + r * o_stride + c + v * W, sum[r][v]);
-  }
-}
-
-void combine_codes(const float* p, std::int64_t p_stride, int rows, const Listed& listed,
-                   std::int64_t stride, std::int64_t d32, float* o, std::int64_t o_stride) {
-  for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
-    combine_code_rows<4>(p, p_stride, listed, stride, d32, o, o_stride);
-  if (rows == 3) combine_code_rows<3>(p, p_stride, listed, stride, d32, o, o_stride);
-  if (rows == 2) combine_code_rows<2>(p, p_stride, listed, stride, d32, o, o_stride);
-  if (rows == 1) combine_code_rows<1>(p, p_stride, listed, stride, d32, o, o_stride);
-}
-
-float refine(const float* bound, float* w, float* delta, const std::int32_t* dot, const std::uint8_t* e4,
-             const std::uint8_t* e8, int count, float slope, float step, float shift, float slope8,
-             float shift8) {
-  V sum = zero();
-  for (int i = 0; i < (count + 15) / 16 * 16; i += W) {
-    const V change = fma(bytes_to_floats(e4 + i), set1(slope),
-                         fma(to_floats(load_integers(dot + i)), set1(step), set1(shift)));
-    const V estimate = mul(load(bound + i), exp2_capped(change));
-    const V y = fma(bytes_to_floats(e8 + i), set1(slope8), set1(shift8));
-    store(w + i, estimate);
-    sum = add(sum, estimate);
-    // y + 0.72·y² is above e^y − 1 up to y = 1.
-    store(delta + i, mul(estimate, mul(y, fma(y, set1(0.72F), set1(1.0F)))));
-  }
-  return reduce_add(sum);
-}
-
-template <int R>
-TAMIS_INLINE void distance_rows(const std::uint16_t* x, std::int64_t d32, const float* o, float* squares) {
+TAMIS_INLINE void centre_distances(const std::uint16_t* centre, float unit, std::int64_t d32,
+                                   const float* o, float* squares) {
+  const V scale = set1(unit);
   V sum[4];
   for (int r = 0; r < 4; ++r) sum[r] = zero();
   for (std::int64_t c = 0; c < d32; c += W) {
-    const V y = Bf16::load(x + c);
+    const V x = mul(F16::load(centre + c), scale);
     for (int r = 0; r < R; ++r) {
-      const V z = sub(y, load(o + r * d32 + c));
-      sum[r] = fma(z, z, sum[r]);
+      const V away = sub(x, load(o + r * d32 + c));
+      sum[r] = fma(away, away, sum[r]);
     }
   }
   float all[4];
@@ -313,59 +210,93 @@ TAMIS_INLINE void distance_rows(const std::uint16_t* x, std::int64_t d32, const 
   for (int r = 0; r < R; ++r) squares[r] = all[r];
 }
 
-void distances(const std::uint16_t* x, std::int64_t d32, const float* o, int rows, float* squares) {
-  for (; rows >= 4; rows -= 4, o += 4 * d32, squares += 4) distance_rows<4>(x, d32, o, squares);
-  if (rows == 3) distance_rows<3>(x, d32, o, squares);
-  if (rows == 2) distance_rows<2>(x, d32, o, squares);
-  if (rows == 1) distance_rows<1>(x, d32, o, squares);
+void distances(const std::uint16_t* centre, float unit, std::int64_t d32, const float* o, int rows,
+               float* squares) {
+  for (; rows >= 4; rows -= 4, o += 4 * d32, squares += 4)
+    centre_distances<4>(centre, unit, d32, o, squares);
+  if (rows == 3) centre_distances<3>(centre, unit, d32, o, squares);
+  if (rows == 2) centre_distances<2>(centre, unit, d32, o, squares);
+  if (rows == 1) centre_distances<1>(centre, unit, d32, o, squares);
 }
 
-float largest_norm2(const float* x, std::int64_t stride, int count, std::int64_t d) {
-  float most = 0.0F;
-  for (int j = 0; j < count; ++j) {
-    V sum = zero();
-    std::int64_t c = 0;
-    for (; c + W <= d; c += W) {
-      const V y = load(x + j * stride + c);
-      sum = fma(y, y, sum);
+template <int R>
+TAMIS_INLINE void add_value_rows(const ListedNibbles& listed, int first_row, std::int64_t row_bytes,
+                                 const std::uint16_t* centre, const std::uint16_t* step, float unit,
+                                 std::int64_t d32, const float* half, const float* used, float* out,
+                                 std::int64_t out_stride) {
+  constexpr int channels = W < 16 ? 16 : 32;  // at once: as many sums as registers hold
+  constexpr int C = channels / W;
+  const V scale = set1(unit);
+  for (std::int64_t c = 0; c < d32; c += channels) {
+    V sum[R][C];
+    for (int r = 0; r < R; ++r)
+      for (int v = 0; v < C; ++v) sum[r][v] = zero();
+    for (int p = 0; p < listed.planes; ++p) {
+      const std::uint8_t* chunk = listed.plane[p] + c / 32 * 16;
+      const float* weights = listed.weight[p] + first_row * listed.weight_stride;
+      for (int i = 0; i < listed.count[p]; ++i) {
+        V nibble[C];
+        const std::uint8_t* code = chunk + listed.token[p][i] * row_bytes;
+        if constexpr (channels == 32) {
+          half_chunk_to_floats(code, 0, nibble);
+          half_chunk_to_floats(code, 1, nibble + C / 2);
+        } else {
+          half_chunk_to_floats(code, static_cast<int>(c / 16 % 2), nibble);
+        }
+        for (int r = 0; r < R; ++r) {
+          const V weight = set1(weights[r * listed.weight_stride + i]);
+          for (int v = 0; v < C; ++v) sum[r][v] = fma(weight, nibble[v], sum[r][v]);
+        }
+      }
     }
-    float total = reduce_add(sum);
-    for (; c < d; ++c) total += x[j * stride + c] * x[j * stride + c];
-    most = total > most ? total : most;
+    for (int v = 0; v < C; ++v) {
+      const std::int64_t at = c + v * W;
+      const V m = mul(F16::load(centre + at), scale);
+      const V t = mul(F16::load(step + at), scale);
+      for (int r = 0; r < R; ++r) {
+        float* to = out + r * out_stride + at;
+        store(to, fma(t, sub(sum[r][v], set1(half[r])), fma(m, set1(used[r]), load(to))));
+      }
+    }
   }
-  return most;
+}
+
+void add_values(const ListedNibbles& listed, std::int64_t row_bytes, const std::uint16_t* centre,
+                const std::uint16_t* step, float unit, std::int64_t d32, int rows, const float* half,
+                const float* used, float* out, std::int64_t out_stride) {
+  int r = 0;
+  for (; r + 4 <= rows; r += 4)
+    add_value_rows<4>(listed, r, row_bytes, centre, step, unit, d32, half + r, used + r,
+                      out + r * out_stride, out_stride);
+  if (rows - r == 3)
+    add_value_rows<3>(listed, r, row_bytes, centre, step, unit, d32, half + r, used + r,
+                      out + r * out_stride, out_stride);
+  if (rows - r == 2)
+    add_value_rows<2>(listed, r, row_bytes, centre, step, unit, d32, half + r, used + r,
+                      out + r * out_stride, out_stride);
+  if (rows - r == 1)
+    add_value_rows<1>(listed, r, row_bytes, centre, step, unit, d32, half + r, used + r,
+                      out + r * out_stride, out_stride);
+}
+
+float remaining(const float* w, float first, float second, float t, float second_t) {
+  const V limit = set1(t);
+  const V second_limit = set1(second_t);
+  V sum[2] = {zero(), zero()};  // which do not wait for each other
+  for (int j = 0; j < page_keys; j += W) {
+    const V x = load(w + j);
+    const V a = mul(x, set1(first));
+    const V b = mul(x, set1(second));
+    V& to = sum[j / W % 2];
+    to = add(to, select_less(limit, a, select_less(second_limit, b, zero(), b), a));
+  }
+  return reduce_add(add(sum[0], sum[1]));
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {largest,
-          {summarise_keys<F32>, summarise_keys<F16>, summarise_keys<Bf16>},
-          {summarise_values<F32>, summarise_values<F16>, summarise_values<Bf16>},
-          choose_steps,
-          {encode_keys<F32>, encode_keys<F16>, encode_keys<Bf16>},
-          {value_ranges<F32>, value_ranges<F16>, value_ranges<Bf16>},
-          choose_value_steps,
-          {encode_values<F32>, encode_values<F16>, encode_values<Bf16>},
-          roots_above,
-          codes_above,
-          fold,
-          coarse_dots,
-          middle_dots,
-          bounds,
-          pick,
-          dot_listed,
-          tail_sums,
-          sums_below,
-          mark_above,
-          sum_unmarked,
-          sum_marked,
-          part_sums,
-          pick_marked,
-          weigh_codes,
-          combine_codes,
-          refine,
-          distances,
-          largest_norm2,
-          scan_cost};
+  return {fold,       dots_of_plane, dots_of_planes, weigh_keys,  tail_sums,
+          sums_below, mark_above,    sum_unmarked,   pick_marked, pick,
+          dot_listed, sharpen,       distances,      add_values,  remaining};
 }
 
 }  // namespace

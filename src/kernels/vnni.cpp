@@ -1,4 +1,4 @@
-// AVX-512 with VNNI: the dots of the sieve's scan by products of bytes, four of which are summed at once.
+// AVX-512 with VNNI: the dots of the sieve by products of bytes, four of which are summed at once.
 // A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two such products make one of 16
 // bits, exactly. The table that holds these kernels is made in avx512.cpp.
 //
@@ -20,7 +20,6 @@ namespace {
 #define TAMIS_INLINE inline __attribute__((always_inline))
 
 constexpr int tiles = 2;  // of keys, whose sums are kept at once
-constexpr int most_channels = 1024;
 constexpr int block = 128;
 
 /// Bytes of the queries in the order of planes: four channels in 32 bits, 8 of these for 32 channels.
@@ -156,17 +155,104 @@ TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::i
                   });
 }
 
+/// The bytes of a query that stand against the low and the high nibbles of 64 bytes of a key's row.
+struct RowBytes {
+  __m512i low_high, low_low, high_high, high_low;
+};
+
+/// Of the 32-channel chunks first … first + 3 of a query, as far as there are any.
+TAMIS_INLINE RowBytes row_bytes(const std::int16_t* xi, std::int64_t d32, std::int64_t first) {
+  std::int8_t bytes[4][64] = {};
+  for (std::int64_t t = first; t < first + 4 && 32 * t < d32; ++t) {
+    const __m512i x = _mm512_loadu_si512(xi + 32 * t);
+    const __m512i high = _mm512_srai_epi16(_mm512_add_epi16(x, _mm512_set1_epi16(128)), 8);
+    const __m512i low = _mm512_sub_epi16(x, _mm512_slli_epi16(high, 8));
+    const __m256i h = in_planes_order(_mm512_cvtepi16_epi8(high));
+    const __m256i l = in_planes_order(_mm512_cvtepi16_epi8(low));
+    const std::int64_t at = 16 * (t - first);
+    const auto put = [at](std::int8_t* to, __m128i half) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at), half);
+    };
+    put(bytes[0], _mm256_castsi256_si128(h));
+    put(bytes[1], _mm256_castsi256_si128(l));
+    put(bytes[2], _mm256_extracti128_si256(h, 1));
+    put(bytes[3], _mm256_extracti128_si256(l, 1));
+  }
+  return {_mm512_loadu_si512(bytes[0]), _mm512_loadu_si512(bytes[1]), _mm512_loadu_si512(bytes[2]),
+          _mm512_loadu_si512(bytes[3])};
+}
+
+/// Σ of lanes of four vectors.
+TAMIS_INLINE __m128i sums_of_lanes(const __m512i x[4]) {
+  __m256i half[4];
+  for (int i = 0; i < 4; ++i)
+    half[i] = _mm256_add_epi32(_mm512_castsi512_si256(x[i]), _mm512_extracti64x4_epi64(x[i], 1));
+  const __m256i a =
+      _mm256_hadd_epi32(_mm256_hadd_epi32(half[0], half[1]), _mm256_hadd_epi32(half[2], half[3]));
+  return _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+}
+
+/// Up to 128 channels: the bytes of all rows stay in registers.
+template <int R>
+TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
+                           const std::int16_t* xi, std::int64_t first, std::int32_t* dot) {
+  const __m512i nibble = _mm512_set1_epi8(15);
+  RowBytes q[R];
+  for (int r = 0; r < R; ++r) q[r] = row_bytes(xi + r * d32, d32, first);
+  const std::int64_t bytes = (d32 - 32 * first) / 2;
+  const auto mask = bytes >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1;
+  const std::uint8_t* codes = listed.codes + 16 * first;
+  for (int i = 0; i < listed.count; i += 4) {
+    __m512i sum[R][4];
+    for (int k = 0; k < 4; ++k) {
+      const int key = i + k < listed.count ? i + k : listed.count - 1;
+      const __m512i x = _mm512_maskz_loadu_epi8(mask, codes + listed.key[key] * stride);
+      const __m512i low = _mm512_and_si512(x, nibble);
+      const __m512i high = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
+      for (int r = 0; r < R; ++r) {
+        const __m512i zero = _mm512_setzero_si512();
+        const __m512i h =
+            _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, low, q[r].low_high), high, q[r].high_high);
+        const __m512i l =
+            _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, low, q[r].low_low), high, q[r].high_low);
+        sum[r][k] = _mm512_add_epi32(_mm512_slli_epi32(h, 8), l);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      auto* to = reinterpret_cast<__m128i*>(dot + r * block + i);
+      const __m128i four = sums_of_lanes(sum[r]);
+      _mm_storeu_si128(to, first == 0 ? four : _mm_add_epi32(_mm_loadu_si128(to), four));
+    }
+  }
+}
+
+template <int R>
+TAMIS_INLINE void dot_rows_of_all(const Listed& listed, std::int64_t stride, std::int64_t d32,
+                                  const std::int16_t* xi, std::int32_t* dot) {
+  for (std::int64_t first = 0; 32 * first < d32; first += 4)
+    dot_rows<R>(listed, stride, d32, xi, first, dot);
+}
+
 }  // namespace
 
-void vnni_coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
-                      float* dot, const std::uint8_t* next_high) {
+void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
+                        float* dot, const std::uint8_t* next_high) {
   dots<false>(high, high, d32, xi, rows, dot, next_high, high);
 }
 
-void vnni_middle_dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                      const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
-                      const std::uint8_t* next_low) {
+void vnni_dots_of_planes(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                         const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
+                         const std::uint8_t* next_low) {
   dots<true>(high, low, d32, xi, rows, dot, next_high, next_low);
+}
+
+void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
+                     int rows, std::int32_t* dot) {
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * block)
+    dot_rows_of_all<4>(listed, stride, d32, xi, dot);
+  if (rows == 3) dot_rows_of_all<3>(listed, stride, d32, xi, dot);
+  if (rows == 2) dot_rows_of_all<2>(listed, stride, d32, xi, dot);
+  if (rows == 1) dot_rows_of_all<1>(listed, stride, d32, xi, dot);
 }
 
 }  // namespace tamis

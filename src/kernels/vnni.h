@@ -1,14 +1,20 @@
-// The dots of the sieve's scan with VNNI. AVX-512's file makes a table of its own kernels and these.
+// The dots of the sieve with VNNI. AVX-512's file makes a table of its own kernels and these.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/sieve.h"
+
 namespace tamis {
 
-void vnni_coarse_dots(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
-                      float* dot, const std::uint8_t* next_high);
-void vnni_middle_dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                      const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
-                      const std::uint8_t* next_low);
+void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
+                        float* dot, const std::uint8_t* next_high);
+void vnni_dots_of_planes(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
+                         const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
+                         const std::uint8_t* next_low);
+
+/// Writes up to three dots beyond the last, which rows of 128 have room for.
+void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
+                     int rows, std::int32_t* dot);
 
 }  // namespace tamis

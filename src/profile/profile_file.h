@@ -3,7 +3,7 @@
 
 #include <tamis/profile.h>
 
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis {
 

@@ -1,292 +1,310 @@
-// Sparse attention: checks its arguments, shares the KV heads out among the threads, runs the stages of
-// step.h for each, and dense attention for those that this is better for.
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <type_traits>
+// Attention over a cache: checks its arguments, hands the pieces of a plan to threads, and puts what they
+// return where the caller wants it.
+#include <tamis/attend.h>
 
-#include "attention/check.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
 #include "attention/workspace.h"
 #include "core/fail.h"
 #include "core/parallel.h"
-#include "sieve/fallback.h"
-#include "sieve/select.h"
-#include "sieve/set_up.h"
-#include "sieve/stages.h"
+#include "sieve/dense.h"
+#include "sieve/sparse.h"
+#include "sieve/testing.h"
 
-namespace tamis {
+namespace tamis::sieve {
 namespace {
 
-static_assert(std::is_trivially_destructible_v<Step>);  // they lie in a workspace
+void check_dtype(const char* what, DType dtype) {
+  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16)
+    fail(Code::usage, "{} are {}; they must be f32, f16 or bf16", what, name_of(dtype));
+}
 
-void check_call(const Index& index, const Shape& shape, std::span<const KvPages> kv,
-                std::span<const Budget> budgets, const SieveOptions& options, std::size_t certificates) {
-  const IndexShape& built = index.shape();
-  if (built.kv_heads != shape.kv_heads || built.head_dim != shape.head_dim ||
-      built.value_dim != shape.value_dim || built.dtype != shape.dtype)
-    fail(Code::usage,
-         "the index was built for {} KV heads of {} and {} in {}; the call has {} of {} and {} in {}",
-         built.kv_heads, built.head_dim, built.value_dim, name_of(built.dtype), shape.kv_heads,
-         shape.head_dim, shape.value_dim, name_of(shape.dtype));
-  for (std::size_t h = 0; h < kv.size(); ++h)
-    if (kv[h].tokens < index.tokens())
-      fail(Code::usage, "KV head {} has {} tokens, fewer than the {} that are indexed: truncate the index",
-           h, kv[h].tokens, index.tokens());
-  check_same_tokens(index.impl(), kv);
-  if (budgets.size() != 1 && static_cast<std::int64_t>(budgets.size()) != shape.query_heads)
+void check_budgets(const Heads& heads, std::span<const Budget> budgets) {
+  if (budgets.size() != 1 && static_cast<std::int64_t>(budgets.size()) != heads.query_heads)
     fail(Code::usage, "{} budgets were given for {} query heads; one for all or one for each are possible",
-         budgets.size(), shape.query_heads);
+         budgets.size(), heads.query_heads);
   for (const Budget& budget : budgets) check_budget(budget);
-  if (budgets.size() > 1)
-    for (std::int64_t h = 0; h < shape.query_heads; ++h) {
-      const Budget& first = budgets[static_cast<std::size_t>(h / shape.group() * shape.group())];
-      if (budgets[static_cast<std::size_t>(h)].kind != first.kind)
-        fail(Code::usage,
-             "query heads {} and {} share a KV head and need budgets of one kind; they have {} and {}",
-             h / shape.group() * shape.group(), h, to_string(first),
-             to_string(budgets[static_cast<std::size_t>(h)]));
-    }
-  if (static_cast<std::int64_t>(certificates) != shape.rows())
-    fail(Code::usage, "{} certificates were given for {} rows", certificates, shape.rows());
+  if (budgets.size() == 1) return;
+  for (std::int64_t h = 0; h < heads.query_heads; ++h) {
+    const std::int64_t first = h / heads.group() * heads.group();
+    if (budgets[static_cast<std::size_t>(h)].kind != budgets[static_cast<std::size_t>(first)].kind)
+      fail(Code::usage,
+           "query heads {} and {} share a KV head and need budgets of one kind; they have {} and {}", first,
+           h, to_string(budgets[static_cast<std::size_t>(first)]),
+           to_string(budgets[static_cast<std::size_t>(h)]));
+  }
+}
+
+void check_call(const Cache& cache, const Plan& plan, const QueryRows& queries,
+                std::span<const Budget> budgets, const AttendOptions& options, const Results& results) {
+  const Heads& heads = cache.heads();
+  for (const Plan::Part& part : plan.parts())
+    if (cache.tokens(part.sequence) != part.tokens)
+      fail(Code::usage, "sequence {} has {} tokens; the plan was made for {}", part.sequence,
+           cache.tokens(part.sequence), part.tokens);
+  const std::int64_t rows = plan.queries() * heads.query_heads;
+  if (rows > 0 && queries.data == nullptr)
+    fail(Code::usage, "the queries are null; there are {}", plan.queries());
+  if (rows > 0 && results.out.data == nullptr)
+    fail(Code::usage, "the output is null; it must have {} rows", rows);
+  check_dtype("queries", queries.dtype);
+  check_dtype("outputs", results.out.dtype);
+  if (static_cast<std::int64_t>(results.lse.size()) != rows)
+    fail(Code::usage, "lse has {} numbers; it must have one for each of the {} rows", results.lse.size(),
+         rows);
+  if (!results.certificates.empty() && static_cast<std::int64_t>(results.certificates.size()) != rows)
+    fail(Code::usage, "{} certificates were given for {} rows; there must be one for each, or none",
+         results.certificates.size(), rows);
+  check_budgets(heads, budgets);
   if (options.dense_below < 0)
     fail(Code::usage, "dense_below is {}; it must not be negative", options.dense_below);
+  if (options.look < 0 || options.look > 2)
+    fail(Code::usage, "look is {}; the first look reads 1 or 2 planes, or 0 for as many as pay",
+         options.look);
+  if (!(options.value_share > 0) || !std::isfinite(options.value_share))
+    fail(Code::usage, "value_share is {}; it must be a positive number", options.value_share);
 }
 
-/// Bytes that a budget of bytes leaves after what is read in any case.
-std::int64_t bytes_left(const Step& step) {
-  const Shape& shape = step.call->shape;
-  const std::int64_t key = (shape.head_dim + shape.value_dim) * size_of(shape.dtype);
-  double share = 0;
-  for (int r = 0; r < step.rows; ++r)
-    share = std::max(share, step.row[static_cast<std::size_t>(r)].budget.share);
-  const auto scan = step.blocks * static_cast<std::int64_t>(step.layout->coarse_bytes) + step.pinned * key;
-  return static_cast<std::int64_t>(share * static_cast<double>(step.keys * key)) - scan;
+/// A call whose arguments were checked.
+struct Call {
+  const Cache& cache;
+  const Heads& heads;
+  const cache::Layout& layout;
+  const Plan& plan;
+  const QueryRows& queries;
+  std::span<const Budget> budgets;
+  const AttendOptions& options;
+  const Kernels& kernels;
+  const Results& results;
+  Workspace::Impl& memory;
+  const WeightsUsed* weights;  ///< null unless a test asks for them
+
+  [[nodiscard]] const Budget& budget(std::int64_t query_head) const {
+    return budgets[budgets.size() == 1 ? 0 : static_cast<std::size_t>(query_head)];
+  }
+};
+
+/// Where a row of an item stands in the call.
+struct Place {
+  std::int64_t query;
+  std::int64_t query_head;
+  [[nodiscard]] std::size_t row(const Heads& heads) const {
+    return static_cast<std::size_t>(query * heads.query_heads + query_head);
+  }
+};
+Place place_of(const Call& call, const Plan::Item& item, std::int64_t r) {
+  const std::int64_t i = item.first_row + r;
+  const Plan::Part& part = call.plan.parts()[static_cast<std::size_t>(item.part)];
+  return {part.first_query + i / call.heads.group(),
+          item.head * call.heads.group() + i % call.heads.group()};
 }
 
-/// The threads that work on a batch of heads: workers first … first + crew.threads − 1.
+void read_query(const Call& call, const Place& place, float* to) {
+  const std::int64_t at =
+      place.query * call.queries.query_stride + place.query_head * call.queries.head_stride;
+  const auto* bytes = static_cast<const std::byte*>(call.queries.data) + at * size_of(call.queries.dtype);
+  const int type = call.queries.dtype == DType::f32   ? kv_f32
+                   : call.queries.dtype == DType::f16 ? kv_f16
+                                                      : kv_bf16;
+  call.kernels.widen[type](bytes, to, call.heads.key_dim);
+}
+
+/// Writes a row of the output in the caller's dtype. Returns how far rounding moved it, at least.
+double write_row(const Call& call, const Place& place, const float* from) {
+  const OutputRows& out = call.results.out;
+  const std::int64_t at = place.query * out.query_stride + place.query_head * out.head_stride;
+  const std::int64_t d = call.heads.value_dim;
+  if (out.dtype == DType::f32) {
+    std::copy_n(from, d, static_cast<float*>(out.data) + at);
+    return 0;
+  }
+  double moved2 = 0;
+  for (std::int64_t c = 0; c < d; ++c) {
+    float rounded;
+    if (out.dtype == DType::f16) {
+      const f16 x = to_f16(from[c]);
+      static_cast<f16*>(out.data)[at + c] = x;
+      rounded = to_float(x);
+    } else {
+      const bf16 x = to_bf16(from[c]);
+      static_cast<bf16*>(out.data)[at + c] = x;
+      rounded = to_float(x);
+    }
+    const double by = static_cast<double>(rounded) - static_cast<double>(from[c]);
+    moved2 += by * by;
+  }
+  return std::sqrt(moved2) * (1 + 0x1p-40);
+}
+
+void write_result(const Call& call, const Place& place, const float* out, float lse,
+                  Certificate certificate) {
+  certificate.error += write_row(call, place, out);
+  call.results.lse[place.row(call.heads)] = lse;
+  if (!call.results.certificates.empty()) call.results.certificates[place.row(call.heads)] = certificate;
+}
+
+/// The threads that work on an item: workers first … first + crew.threads − 1 of the call.
 struct Team {
   Crew crew;
   int first;
-  Stages* stages;  ///< where their time is counted, if anywhere
 };
 
-/// The heads of a batch, stage by stage; sets `dense` for those that gave up.
-void run_batch(const Caller& caller, std::span<Step> steps, const Team& team) {
-  Workspace::Impl& workspace = caller.workspace.impl();
-  const std::int64_t floats = step_scratch(*steps[0].layout, steps[0].rows, steps[0].o_stride);
-  const auto scratch = [&](int worker) {
-    return workspace.worker[static_cast<std::size_t>(team.first + worker)].get(floats);
+/// Rows of an item from `first` on, all planes of every block.
+void run_dense(const Call& call, const Plan::Item& item, const cache::SequenceView& sequence, Dense why,
+               const Team& team) {
+  const std::int64_t d = call.heads.key_dim;
+  const std::int64_t dv = call.heads.value_dim;
+  Scratch& kept = call.memory.item[static_cast<std::size_t>(team.first)];
+  const auto lay = [&](float* memory) {
+    Arena arena(memory);
+    struct {
+      float *query, *out, *lse;
+      std::int64_t* seen;
+      Certificate* certificate;
+      std::int64_t floats;
+    } at{arena.take<float>(item.rows * d),   arena.take<float>(item.rows * dv),
+         arena.take<float>(item.rows),       arena.take<std::int64_t>(item.rows),
+         arena.take<Certificate>(item.rows), 0};
+    at.floats = arena.floats();
+    return at;
   };
-  const auto heads = static_cast<std::int64_t>(steps.size());
-  std::int64_t spans = 0;
-  for (const Step& step : steps) spans = std::max(spans, step.spans);
-  const auto each_head = [&](auto stage) {
-    parallel_for(heads, team.crew, [&](std::int64_t i, int worker) {
-      Step& step = steps[static_cast<std::size_t>(i)];
-      if (!step.dense) stage(step, worker);
-    });
-  };
-  const auto each_span = [&](auto stage) {
-    parallel_for(heads * spans, team.crew, [&](std::int64_t item, int worker) {
-      Step& step = steps[static_cast<std::size_t>(item / spans)];
-      if (!step.dense && item % spans < step.spans) stage(step, item % spans, worker);
-    });
-  };
-  StageClock clock(team.stages);
-  const auto warm = [&](const Step& step) { return workspace.warm.data() + step.head * 2 * sieve_rows; };
+  const auto at = lay(kept.get(lay(nullptr).floats));
+  for (std::int64_t r = 0; r < item.rows; ++r) {
+    const Place place = place_of(call, item, r);
+    read_query(call, place, at.query + r * d);
+    at.seen[r] = call.plan.seen()[static_cast<std::size_t>(place.query)];
+    at.certificate[r] = {};
+  }
+  const auto rows = static_cast<std::size_t>(item.rows);
+  const DenseItem dense{
+      call.kernels,
+      call.heads,
+      call.layout,
+      sequence,
+      call.cache.options().dtype,
+      item.head,
+      {at.query, item.rows, d},
+      {at.seen, rows},
+      why,
+      call.plan.parts()[static_cast<std::size_t>(item.part)].queries * call.heads.group()};
+  float* scratch = call.memory.worker[static_cast<std::size_t>(team.first)].get(dense_scratch(dense));
+  attend_dense(dense, scratch, {at.out, item.rows, dv}, {at.lse, rows}, {at.certificate, rows});
+  for (std::int64_t r = 0; r < item.rows; ++r) {
+    const Place place = place_of(call, item, r);
+    Certificate& c = at.certificate[r];
+    if (c.reached == Reached::met) c.reached = reached_by(call.budget(place.query_head), c);
+    write_result(call, place, at.out + r * dv, at.lse[r], c);
+  }
+}
 
-  each_head([&](Step& step, int worker) {
-    scale_queries(caller, step);
-    sample(step, scratch(worker));
-    pin(step, scratch(worker));
-    settle_sample(step);
-    step.dense = step.reads[step.spans].failed || !step.sane ||
-                 (step.options->forecast && dense_is_cheaper(step, warm(step)));
-    step.scanned = blocks_picked(step.blocks, sample_stride(step.blocks));
-  });
-  for (Step& step : steps)
-    if (!step.dense) step.scanned = step.blocks;
-  clock.lap(Stage::prepare);
-  if (std::ranges::all_of(steps, &Step::dense)) return;  // no rounds of threads with nothing to do
-  each_span([&](Step& step, std::int64_t span, int worker) { scan_span(step, span, scratch(worker)); });
-  clock.lap(Stage::scan);
-  each_head([&](Step& step, int) {
-    for (std::int64_t span = 0; span < step.spans; ++span)
-      if (step.reads[span].failed) step.dense = true;
-    if (step.dense || !step.direct) return;
-    step.settled = true;
-    step.dense = !select_direct(step, warm(step));
-  });
-  clock.lap(Stage::select);
-  for (bool pending = true; pending;) {
-    each_head([&](Step& step, int) {
-      if (step.settled) return;
-      step.cap = bytes_left(step);
-      select_coarse(step, warm(step));
-      plan_fine(step);
-    });
-    clock.lap(Stage::select);
-    each_span([&](Step& step, std::int64_t span, int worker) {
-      if (!step.settled) refine_span(step, span, scratch(worker));
-    });
-    clock.lap(Stage::refine);
-    each_head([&](Step& step, int) {
-      if (step.settled) return;
-      step.settled = select_fine(step);
-      step.strictness /= 4;
-      if (!step.settled && step.strictness < 1e-3) step.dense = true;
-    });
-    pending = false;
-    for (const Step& step : steps) pending = pending || (!step.dense && !step.settled);
-  }
-  for (;;) {
-    bool asking = false;
-    for (const Step& step : steps) asking = asking || (!step.dense && open_fine(step));
-    if (!asking) break;
-    each_span([&](Step& step, std::int64_t span, int) {
-      if (open_fine(step)) ask_fine(step, span);
-    });
-    for (Step& step : steps)
-      if (!step.dense && open_fine(step)) answer_fine(step);
-  }
-  clock.lap(Stage::select);
-  each_span([&](Step& step, std::int64_t span, int worker) {
-    if (step.direct) {
-      gather_direct(step, span, scratch(worker));
-    } else {
-      mark_fine(step, span);
-      gather_span(step, span, scratch(worker));
+/// Reads and scales the queries of a sparse item.
+Problem problem_of(const Call& call, const Plan::Item& item, const cache::SequenceView& sequence,
+                   float* query) {
+  const std::int64_t d32 = call.layout.key_d32;
+  Problem problem{call.kernels,
+                  call.heads,
+                  call.layout,
+                  sequence,
+                  call.options,
+                  call.cache.options().dtype,
+                  item.head,
+                  static_cast<int>(item.rows),
+                  {},
+                  0,
+                  0,
+                  query,
+                  {}};
+  const double factor = static_cast<double>(call.heads.scale) * 1.4426950408889634;
+  for (std::int64_t r = 0; r < item.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const Place place = place_of(call, item, r);
+    problem.row[i] = {call.plan.seen()[static_cast<std::size_t>(place.query)],
+                      &call.budget(place.query_head)};
+    problem.seen = std::max(problem.seen, problem.row[i].seen);
+    float* row = query + r * d32;
+    read_query(call, place, row);
+    double norm2 = 0;
+    for (std::int64_t c = 0; c < call.layout.key_dim; ++c) {
+      row[c] = static_cast<float>(static_cast<double>(row[c]) * factor);
+      norm2 += static_cast<double>(row[c]) * static_cast<double>(row[c]);
     }
-  });
-  clock.lap(Stage::gather);
-  each_head([&](Step& step, int worker) {
-    if (!certify(step, scratch(worker), caller.out, caller.lse, caller.certificates)) step.dense = true;
-  });
-  clock.lap(Stage::certify);
+    std::fill(row + call.layout.key_dim, row + d32, 0.0F);
+    problem.query_norm[i] = std::sqrt(norm2) * (1 + 0x1p-40);
+    if (call.weights != nullptr)
+      problem.told[i] =
+          call.weights->weight + static_cast<std::int64_t>(place.row(call.heads)) * call.weights->tokens;
+  }
+  const auto& blocks = sequence.blocks;
+  problem.blocks = std::ranges::partition_point(
+                       blocks, [&](const cache::CodedBlock& b) { return b.first < problem.seen; }) -
+                   blocks.begin();
+  return problem;
 }
 
-/// For checks: the weight that each key was used with.
-void write_weights(const Step& step, View<float> to) {
-  for (int r = 0; r < step.rows; ++r) {
-    const StepRow& row = step.row[static_cast<std::size_t>(r)];
-    const auto weights = to.row(row.index);
-    std::fill_n(weights.begin(), row.seen, 0.0F);
-    const auto put = [&](std::int64_t token, float weight) {
-      if (token < row.seen) weights[static_cast<std::size_t>(token)] = weight;
-    };
-    for (std::int64_t block = 0; block < step.blocks; ++block) {
-      if (step.ladder())
-        for (std::int64_t j = 0; j < block_keys; ++j)
-          put(block * block_keys + j, step.bounds(block, r)[j] * step.at(block, r).phi);
-      for (int i = 0; !step.direct && i < step.count[block]; ++i)
-        put(block * block_keys + step.listed(block)[i], step.estimates(block, r)[i]);
-    }
-    for (std::int64_t i = 0; i < step.pinned; ++i)
-      put(step.pinned_token(i), step.pinned_weight[r * step.pinned + i]);
+void run_item(const Call& call, const Plan::Item& item, const Team& team) {
+  const Plan::Part& part = call.plan.parts()[static_cast<std::size_t>(item.part)];
+  const cache::SequenceView sequence = cache::view_of(call.cache, part.sequence);
+  if (item.rows > pass_rows) return run_dense(call, item, sequence, Dense::prefill, team);
+  // The queries of all passes lie behind what a problem keeps.
+  Scratch& kept = call.memory.item[static_cast<std::size_t>(team.first)];
+  const std::int64_t query_floats = pass_rows * call.layout.key_d32;
+  Scratch& queries = call.memory.query[static_cast<std::size_t>(team.first)];
+  const Problem problem = problem_of(call, item, sequence, queries.get(query_floats));
+  if (problem.blocks == 0 || problem.seen < call.options.dense_below)
+    return run_dense(call, item, sequence, Dense::short_sequence, team);
+  struct Context {
+    const Call& call;
+    int first;
+    std::int64_t floats;
+  } context{call, team.first, sparse_scratch(problem)};
+  const Threads threads{
+      team.crew, &context, [](void* c, int worker) {
+        const auto& at = *static_cast<Context*>(c);
+        return at.call.memory.worker[static_cast<std::size_t>(at.first + worker)].get(at.floats);
+      }};
+  const Outcome outcome = attend_sparse(problem, kept.get(sparse_floats(problem)), threads);
+  if (!outcome.finite) return run_dense(call, item, sequence, Dense::wide, team);
+  for (std::int64_t r = 0; r < item.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    write_result(call, place_of(call, item, r), outcome.out + r * call.heads.value_dim, outcome.lse[i],
+                 outcome.certificate[i]);
   }
 }
 
-/// Runs the steps of some heads together; their arrays lie in memory that nobody else uses meanwhile.
-void run_heads(const Caller& caller, std::span<Step> steps, float* memory, const Team& team) {
-  for (Step& step : steps)
-    if (!step.dense) memory = lay_out(step, memory);
-  if (!std::ranges::all_of(steps, &Step::dense)) run_batch(caller, steps, team);
-  for (const Step& step : steps)
-    if (!step.dense && caller.options.weights.rows > 0) write_weights(step, caller.options.weights);
-}
-
-/// Where there are two heads or more for every thread, threads take whole ones, from end to end: none waits
-/// for another, and what a stage leaves is in its core's cache. Heads that are left over, and all of them
-/// where they are few, are cut into spans: one that takes long, or is the only sparse one, keeps nobody
-/// waiting.
-void share_out(const Caller& caller, std::span<Step> steps) {
-  Workspace::Impl& workspace = caller.workspace.impl();
-  const auto threads = static_cast<std::size_t>(workspace.threads);
-  std::int64_t most = 0;
-  for (const Step& step : steps) most = std::max(most, floats_of(step));
-  const std::size_t rest = steps.size() < 2 * threads ? steps.size() : steps.size() % threads;
-  const std::size_t whole = steps.size() - rest;
-  float* memory =
-      workspace.sieve.get(most * static_cast<std::int64_t>(whole > 0 ? threads : std::min(rest, threads)));
-  std::mutex mutex;
-  parallel_for(static_cast<std::int64_t>(whole), workspace.crew(), [&](std::int64_t i, int worker) {
-    Stages stages;
-    run_heads(caller, steps.subspan(static_cast<std::size_t>(i), 1), memory + worker * most,
-              {1, worker, workspace.stages != nullptr ? &stages : nullptr});
-    if (workspace.stages == nullptr) return;
-    const std::lock_guard lock(mutex);
-    for (std::size_t s = 0; s < stages.seconds.size(); ++s)
-      workspace.stages->seconds[s] += stages.seconds[s] / workspace.threads;
+void run(const Cache& cache, const Plan& plan, const QueryRows& queries, std::span<const Budget> budgets,
+         const AttendOptions& options, Workspace& workspace, const Results& results,
+         const WeightsUsed* weights) {
+  const InUse use(workspace);
+  check_call(cache, plan, queries, budgets, options, results);
+  Workspace::Impl& memory = workspace.impl();
+  const Call call{
+      cache,  cache.heads(), cache::layout_of(cache), plan, queries, budgets, options, kernels(), results,
+      memory, weights};
+  const auto items = plan.items();
+  // Threads take whole items while there is one for each; the last few are shared out span by span.
+  const auto all = static_cast<std::int64_t>(items.size());
+  const std::int64_t whole = memory.threads > 1 ? all / memory.threads * memory.threads : all;
+  parallel_for(whole, memory.crew(), [&](std::int64_t i, int worker) {
+    run_item(call, items[static_cast<std::size_t>(i)], {{1, memory.executor}, worker});
   });
-  for (std::size_t i = whole; i < steps.size(); i += threads)
-    run_heads(caller, steps.subspan(i, std::min(threads, steps.size() - i)), memory,
-              {workspace.crew(), 0, workspace.stages});
-}
-
-/// Dense attention for the heads that are left, neighbours together.
-void attend_rest(const Caller& caller, std::span<const Step> steps) {
-  StageClock clock(caller.workspace.impl().stages);
-  for (std::size_t i = 0; i < steps.size();) {
-    std::array<Scanned, 64> scanned;
-    std::size_t end = i;
-    for (; end < steps.size() && steps[end].dense && end - i < scanned.size(); ++end)
-      scanned[end - i] = {steps[end].scanned, steps[end].direct};
-    if (end > i)
-      attend_densely(caller.call, steps[i].head, caller.index, std::span(scanned).first(end - i),
-                     caller.options, caller.workspace, caller.out, caller.lse, caller.certificates);
-    i = std::max(end, i + 1);
-  }
-  clock.lap(Stage::dense);
-}
-
-void attend_heads(const Caller& caller) {
-  const Shape& shape = caller.call.shape;
-  Workspace::Impl& workspace = caller.workspace.impl();
-  const std::int64_t floats =
-      step_scratch(caller.index.layout, static_cast<int>(shape.group() * shape.queries),
-                   round_up(shape.value_dim, caller.call.kernels.pad));
-  for (Scratch& worker : workspace.worker) worker.get(floats);
-  const auto warm_size = static_cast<std::size_t>(shape.kv_heads * 2 * sieve_rows);
-  if (workspace.warm.size() < warm_size)
-    workspace.warm.resize(warm_size, std::numeric_limits<float>::quiet_NaN());
-
-  // A step is 4 kB: many heads are taken some at a time, enough of them for every thread.
-  const std::int64_t at_once = std::min<std::int64_t>(shape.kv_heads, std::max(64, 4 * workspace.threads));
-  static_assert(sizeof(Step) % sizeof(float) == 0);
-  auto* room = reinterpret_cast<Step*>(
-      workspace.steps.get(at_once * static_cast<std::int64_t>(sizeof(Step) / sizeof(float))));
-  for (std::int64_t first = 0; first < shape.kv_heads; first += at_once) {
-    const std::int64_t count = std::min(at_once, shape.kv_heads - first);
-    for (std::int64_t i = 0; i < count; ++i) std::construct_at(room + i, step_of(caller, first + i));
-    const std::span<Step> steps(std::launder(room), static_cast<std::size_t>(count));
-    share_out(caller, steps);
-    attend_rest(caller, steps);
-  }
+  for (std::int64_t i = whole; i < all; ++i)
+    run_item(call, items[static_cast<std::size_t>(i)], {memory.crew(), 0});
 }
 
 }  // namespace
 
-void attend(const Index& index, const Shape& shape, View<const float> q, std::span<const KvPages> kv,
-            std::span<const std::int64_t> seen, std::span<const Budget> budgets,
-            const SieveOptions& options, Workspace& workspace, View<float> out, std::span<float> lse,
-            std::span<Certificate> certificates) {
-  const InUse use(workspace);
-  check_arguments(shape, q, kv, seen);
-  check_result(shape, out, lse.size());
-  check_call(index, shape, kv, budgets, options, certificates.size());
-  if (options.weights.rows > 0) check_weights(shape, kv, seen, options.weights);
-  const DenseCall call = dense_call(shape, q, kv, seen);
-  const Caller caller{call, index.impl(), budgets, options, workspace, out, lse, certificates};
-  if (shape.group() * shape.queries > sieve_rows) {
-    const Scanned none;
-    for (std::int64_t head = 0; head < shape.kv_heads; ++head)
-      attend_densely(call, head, index.impl(), {&none, 1}, options, workspace, out, lse, certificates);
-  } else {
-    attend_heads(caller);
-  }
+void attend(const Cache& cache, const Plan& plan, const QueryRows& queries, std::span<const Budget> budgets,
+            const AttendOptions& options, Workspace& workspace, const Results& results) {
+  run(cache, plan, queries, budgets, options, workspace, results, nullptr);
 }
 
-}  // namespace tamis
+void attend_telling(const Cache& cache, const Plan& plan, const QueryRows& queries,
+                    std::span<const Budget> budgets, const AttendOptions& options, Workspace& workspace,
+                    const Results& results, const WeightsUsed& weights) {
+  run(cache, plan, queries, budgets, options, workspace, results, &weights);
+}
+
+}  // namespace tamis::sieve

@@ -50,6 +50,8 @@ class Walk {
   /// After a walk over a sample: asks about all, from the point found on.
   void restart() { start(grid_.fineness, grid_.point(below_)); }
   [[nodiscard]] bool done() const { return above_ - below_ <= 1; }
+  /// Points between the last yes and the first no; 1 when done.
+  [[nodiscard]] int gap() const { return above_ - below_; }
   /// The thresholds asked about.
   [[nodiscard]] const std::array<float, 4>& asked() const { return thresholds_; }
   /// The last yes, 0 if there was none.

@@ -11,9 +11,9 @@
 #include <tamis/text.h>
 
 #include "core/fail.h"
+#include "core/file.h"
 #include "core/hash.h"
 #include "core/inside_of.h"
-#include "io/file.h"
 #include "io/text.h"
 #include "sweep/database.h"
 #include "sweep/store_lock.h"

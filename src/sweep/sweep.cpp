@@ -8,10 +8,10 @@
 #include <tamis/text.h>
 
 #include "core/fail.h"
+#include "core/file.h"
 #include "core/hash.h"
 #include "core/inside_of.h"
 #include "experiments/experiment.h"
-#include "io/file.h"
 #include "io/json_keys.h"
 
 namespace tamis {

@@ -32,5 +32,5 @@ on_cpu "$program" realise "$data/pattern-32.mtx" --out "$work/realised.safetenso
 on_cpu "$program" verify "$data/pattern-32.mtx" "$work/realised.safetensors"
 on_cpu "$program" sweep frontier --set n=32 --store "$work/sweep.sqlite"
 on_cpu "$tests" --gtest_brief=1 \
-  --gtest_filter='*Kernels*:Dense*:SieveRegression*:Random*:Dtype*:-*IsExactForEveryBitPattern'
+  --gtest_filter='*Kernels*:Dense*:SievePlanesRegressions*:Random*:Dtype*:-*IsExactForEveryBitPattern'
 echo "on $cpu: target $target, everything ran"

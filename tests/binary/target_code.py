@@ -18,7 +18,7 @@ from collections import defaultdict
 LEVELS = {"baseline": 0, "avx2": 1, "avx512": 2, "vnni": 3}
 FILES = {"avx2.cpp": "avx2", "avx512.cpp": "avx512", "vnni.cpp": "vnni"}
 # Functions that are not local to their file, because the table of another names them.
-SHARED = {"vnni_coarse_dots": "vnni", "vnni_middle_dots": "vnni"}
+SHARED = {name: "vnni" for name in ("vnni_dots_of_plane", "vnni_dots_of_planes", "vnni_dot_listed")}
 
 VNNI = re.compile(r"vpdp(bus|wss)ds?\b")
 EVEX = re.compile(r"%zmm|%k[0-7]\b|%[xy]mm(1[6-9]|2\d|3[01])\b|\{1to\d+\}|\{r[nduz]-sae\}")

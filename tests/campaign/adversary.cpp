@@ -92,17 +92,20 @@ bool check_adversary(const CampaignOptions& given) {
   CampaignOptions options = given;
   if (options.threads == 0) options.threads = hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Way> ways = ways_of_sieve();
+  const std::vector<Way> ways = ways_of_planes();
   std::vector<OnTarget> targets = all_runnable();
   const std::int64_t wanted = std::max<std::int64_t>(1, options.records / 10);
   std::int64_t rounds = 0;
   do {
     for (OnTarget& target : targets) {
+      if (options.target != "all" && options.target != target.name) continue;
       // Another seed for every round and target: they are to find different things.
       const auto number = static_cast<std::uint64_t>(rounds) * targets.size() +
                           static_cast<std::uint64_t>(&target - targets.data());
       const std::vector<Reached> more = attack(
-          ways, {1000, 100, options.seed * 0x9e3779b97f4a7c15U + number, options.threads}, *target.kernels);
+          ways,
+          {options.drawn, options.steps, options.seed * 0x9e3779b97f4a7c15U + number, options.threads},
+          *target.kernels);
       target.reached.resize(ways.size());
       for (std::size_t w = 0; w < ways.size(); ++w) {
         target.reached[w].way = ways[w].name;
@@ -114,6 +117,7 @@ bool check_adversary(const CampaignOptions& given) {
     }
     ++rounds;
   } while (sum(targets, &Reached::sparse) < wanted);
+  std::erase_if(targets, [](const OnTarget& target) { return target.reached.empty(); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   publish(report(targets, options, rounds, seconds.count()), options);
   return sum(targets, &Reached::violations) == 0;

@@ -16,6 +16,9 @@ struct CampaignOptions {
   std::uint64_t seed = 1;
   int threads = 0;                  ///< 0: all cores
   std::string out;                  ///< Markdown, if not empty
+  std::int64_t drawn = 1000;        ///< heads that the adversary draws in a round
+  std::int64_t steps = 100;         ///< of each of its searches
+  std::string target = "all";       ///< that it attacks
   std::vector<std::string> traces;  ///< all their rows are tried too
   std::string command;              ///< as it was given, for the report
 };

@@ -53,6 +53,13 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the synthetic problems")->capture_default_str();
   app.add_option("--threads", options.threads, "Threads; 0 takes all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--drawn", options.drawn, "Heads that the adversary draws in a round")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--steps", options.steps, "Steps of each of its searches")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--target", options.target, "The target that it attacks, or all")->capture_default_str();
   app.add_option("--out", options.out, "Write the tables to this Markdown file");
   CLI11_PARSE(app, argc, argv);
   options.command = "tamis_campaign";

@@ -15,14 +15,13 @@ from conftest import (
     make_tensors,
     sanitized,
     save_trace,
-    sentence_of,
     tamis,
 )
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
 SHAPE = dict(tokens=2500, queries=6, kv_heads=2, group=3, dim=32, value_dim=24)
-FIELDS = ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense")
+FIELDS = ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense", "reached")
 BUDGETS = ["mass:0.05", "mass:0.01", "bytes:0.5", "topk:64", "power:4,0.5", "window:200,4"]
 
 
@@ -47,16 +46,16 @@ def medium(tmp_path_factory):
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("ladder", ["on", "off"])
+@pytest.mark.parametrize("bits", [8, 12, 16])
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget, ladder, dtype):
+def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget, bits, dtype):
     tensors = make_tensors([0], dtype=dtype, **SHAPE)
     path = save_trace(tmp_path / "trace.safetensors", tensors)
     before = digest(path)
-    report, out = attend(path, tmp_path, "--budget", budget, "--ladder", ladder)
+    report, out = attend(path, tmp_path, "--budget", budget, "--bits", bits)
     assert digest(path) == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.safetensors", "trace.safetensors"]
-    assert report["violations"] == 0 and report["budget"] == budget and report["ladder"] is (ladder == "on")
+    assert report["violations"] == 0 and report["budget"] == budget and report["bits"] == bits
 
     rows = rows_of(out, 0)
     exact, exact_lse, _ = exact_attention(tensors, 0, True, 0.25)
@@ -71,52 +70,96 @@ def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget
     assert report["relative_error"]["max"] == pytest.approx(relative[-1], rel=1e-6, abs=1e-12)
 
     seen = tensors["positions"] + 1
-    key_bytes = (32 + 24) * tensors["layers.0.k"].dtype.itemsize
     dense = rows["dense"] == 1
     assert np.all(rows["keys"] <= seen) and np.all(rows["keys"] >= 0)
     assert np.array_equal(rows["keys"][dense], np.broadcast_to(seen, dense.shape)[dense])
-    read = rows["keys"][dense] * key_bytes  # and perhaps some blocks of the index, in vain
-    assert np.all(rows["bytes"][dense] >= read)
-    assert np.all(rows["bytes"][dense] <= 1.2 * read)
+    short = seen < 1024  # kept as it was appended, as a whole
+    element = tensors["layers.0.k"].dtype.itemsize
+    assert np.all(dense[:, short])
+    assert np.all(rows["bytes"][:, short] == seen[short] * (32 + 24) * element)
+    met = rows["reached"] == 0
     if budget.startswith("mass"):
-        assert np.all(rows["tau"] <= float(budget.split(":")[1]))
+        eps = float(budget.split(":")[1])
+        assert np.array_equal(met, rows["tau"] <= eps)
+        assert np.all(rows["reached"][~met] == 1)
     if budget.startswith("bytes"):
-        assert np.all(dense | (rows["bytes"] <= 0.5 * seen * key_bytes))
+        share = rows["bytes"] / (seen * (32 + 24) * 2)
+        assert np.all(share[met & ~dense] <= 0.5) and np.all(np.isin(rows["reached"], (0, 2)))
+    assert report["reached"]["met"] == met.sum()
 
 
 def test_what_a_window_drops_is_at_most_its_certified_tau(tmp_path):
     """The one budget whose kept keys are known from outside: tau is the softmax of the others."""
     tensors = make_tensors([0], **SHAPE)
     path = save_trace(tmp_path / "trace.safetensors", tensors)
-    report, out = attend(path, tmp_path, "--budget", "window:200,4", "--ladder", "off")
+    _, out = attend(path, tmp_path, "--budget", "window:200,4")
     rows = rows_of(out, 0)
     _, _, weights = exact_attention(tensors, 0, True, 0.25)
     place = np.arange(SHAPE["tokens"])[None, :]
     seen = tensors["positions"][:, None] + 1
     dropped = np.where((place >= 4) & (place < seen - 200), weights, 0).sum(axis=-1)
     dropped[rows["dense"] == 1] = 0
-    assert np.all(dropped <= rows["tau"])
-    # The weights kept are those of f32 arithmetic: rounding moves them by less than its own certificate.
-    rounding = tamis("attend", path, "--dense", "--json").stdout
-    assert report["tau"]["true"]["max"] == pytest.approx(
-        dropped.max(), abs=json.loads(rounding)["tau"]["max"]
-    )
+    # Raw tokens are read as well, at most two blocks of them.
+    kept = np.where((place >= 4) & (place < seen - 200) & (place < seen - 456), weights, 0).sum(axis=-1)
+    kept[rows["dense"] == 1] = 0
+    assert np.all(kept <= rows["tau"]) and dropped.max() > 0
+
+
+@pytest.mark.parametrize("budget, bits", [("mass:0.02", 12), ("mass:0.019", 16), ("bytes:0.3", 12)])
+def test_bits_are_chosen_by_the_budget_unless_they_are_given(medium, budget, bits):
+    report = json.loads(tamis("attend", medium, "--budget", budget, "--layer", 2, "--json").stdout)
+    assert report["bits"] == bits
+    given = tamis("attend", medium, "--budget", budget, "--layer", 2, "--bits", 8, "--json").stdout
+    assert json.loads(given)["bits"] == 8
+    assert json.loads(given)["cache_share"] < report["cache_share"]
+
+
+def test_a_budget_that_the_stored_bits_do_not_prove_is_told(medium, tmp_path):
+    report, out = attend(medium, tmp_path, "--budget", "mass:0.01", "--bits", 8)
+    missed = report["reached"]["stored_bits"]
+    rows = [rows_of(out, layer) for layer in (2, 5)]
+    assert missed == sum(int((r["tau"] > 0.01).sum()) for r in rows) > 0
+    table = tamis("attend", medium, "--budget", "mass:0.01", "--bits", 8).stdout
+    assert f"{missed} of 72 queries: all stored bits were read, and prove no more; --bits 16" in table
+    better, _ = attend(medium, tmp_path, "--budget", "mass:0.01")
+    assert better["bits"] == 16 and better["reached"]["stored_bits"] < missed
+
+
+def test_a_budget_of_bytes_below_the_first_look_is_told(medium, tmp_path):
+    report, _ = attend(medium, tmp_path, "--budget", "bytes:0.01", "--layer", 2)
+    missed = report["reached"]["look_alone"]
+    assert missed > 0
+    table = tamis("attend", medium, "--budget", "bytes:0.01", "--layer", 2).stdout
+    assert f"{missed} of 36 queries: " in table and "look" in table
+
+
+def test_queries_below_dense_below_are_read_whole(medium, tmp_path):
+    report, out = attend(medium, tmp_path, "--budget", "mass:0.05", "--dense-below", 2000, "--layer", 2)
+    seen = np.linspace(0, 2499, 6).astype(np.int64) + 1
+    assert np.array_equal(rows_of(out, 2)["dense"][0] == 1, seen < 2000)
+    assert report["dense_fallbacks"] == 6 * (seen < 2000).sum()
+
+
+def test_saving_time_keeps_the_certificates(medium, tmp_path):
+    report, _ = attend(medium, tmp_path, "--budget", "mass:0.05", "--prefer", "time")
+    assert report["violations"] == 0
 
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_queries_that_see_few_keys_have_the_bits_of_dense_attention(tmp_path, causal):
-    """Up to 8 rows per KV head --dense runs the engine that decode falls back to."""
+    """Up to 8 rows per KV head --dense runs the engine that short sequences are read by."""
     tensors = make_tensors([4], tokens=700, queries=2, kv_heads=2, group=4, dim=64, value_dim=64)
     path = save_trace(tmp_path / "trace.safetensors", tensors, causal)
     report, out = attend(path, tmp_path, "--budget", "mass:0.05")
     assert report["dense_fallbacks"] == report["queries"] == 16
     assert report["bytes"]["median"] == report["keys"]["max"] == 1
-    assert report["ratios"] == {"tau": None, "error": None}
+    assert report["ratios"] == {"error": None}
     sparse = rows_of(out, 4)
     tamis("attend", path, "--dense", "--out", tmp_path / "dense.safetensors")
-    dense = rows_of(tmp_path / "dense.safetensors", 4)
+    dense = load_file(tmp_path / "dense.safetensors")
     assert all(
-        np.array_equal(sparse[field], dense[field]) for field in ("out", "lse", "keys", "bytes", "dense")
+        np.array_equal(sparse[field], dense[f"layers.4.{field}"])
+        for field in ("out", "lse", "keys", "bytes", "dense")
     )
 
 
@@ -151,10 +194,10 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
     report, out = attend(medium, tmp_path, "--budget", "mass:0.05")
     shared = {
         "violations", "dense_fallbacks", "tau", "error", "lse_error", "relative_error", "ratios", "bytes", "keys",
-        "meshes", "index", "seconds", "queries",
+        "read", "reached", "cache_share", "cache_bytes", "append_seconds", "seconds", "queries",
     }  # fmt: skip
     assert set(report) == shared | {
-        "trace", "budget", "ladder", "checked", "layers", "target", "backend", "threads", "version",
+        "trace", "budget", "bits", "checked", "layers", "target", "backend", "threads", "version",
     }  # fmt: skip
     for layer in report["layers"]:
         assert set(layer) == shared | {"layer", "query_heads", "kv_heads", "tokens", "dtype"}
@@ -166,19 +209,17 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
         assert report[field]["max"] == values[-1]
         assert report[field]["median"] == values[len(values) // 2 - 1]
         assert report[field]["p90"] == values[int(np.ceil(0.9 * len(values))) - 1]
-        assert set(report[field]["true"]) == {"median", "p90", "max"}
-        assert report[field]["true"]["max"] <= report[field]["max"]
-    meshes = report["meshes"]
-    assert set(meshes) == {"coarse", "middle", "exact"}
-    assert sum(mesh["bytes"]["mean"] for mesh in meshes.values()) == pytest.approx(report["bytes"]["mean"])
-    assert sum(mesh["keys"]["mean"] for mesh in meshes.values()) == pytest.approx(1)
-    assert meshes["exact"]["keys"] == {
-        name: report["keys"][name] for name in ("median", "p90", "max", "mean")
-    }
-    assert set(meshes["middle"]) == set(meshes["exact"]) == {"bytes", "keys", "values"}
-    index = report["index"]
-    assert index["share"] == pytest.approx(index["bytes"] / (2 * 2 * 2500 * (32 + 24) * 2))
-    assert index["bytes"] == sum(layer["index"]["bytes"] for layer in report["layers"])
+    assert "true" not in report["tau"] and set(report["error"]["true"]) == {"median", "p90", "max"}
+    assert report["error"]["true"]["max"] <= report["error"]["max"]
+    assert set(report["reached"]) == {"met", "stored_bits", "look_alone", "not_finite"}
+    assert sum(report["reached"].values()) == report["queries"]
+    read = report["read"]
+    assert set(read) == {"raw", "centre", "4", "8", "12"}
+    assert sum(part["keys"] for name, part in read.items() if name != "centre") == pytest.approx(1)
+    assert sum(part["values"] for part in read.values()) == pytest.approx(1)
+    assert report["keys"]["mean"] == pytest.approx(read["raw"]["keys"] + read["12"]["keys"])
+    assert report["cache_share"] == pytest.approx(report["cache_bytes"] / (2 * 2 * 2500 * (32 + 24) * 2))
+    assert report["cache_bytes"] == sum(layer["cache_bytes"] for layer in report["layers"])
     assert report["seconds"] == pytest.approx(sum(layer["seconds"] for layer in report["layers"]))
 
 
@@ -190,7 +231,7 @@ def test_numbers_of_any_size_are_measured(tmp_path, budget, size):
         tensors[f"layers.0.{name}"] *= np.float32(size)
     report, _ = attend(save_trace(tmp_path / "trace.safetensors", tensors), tmp_path, "--budget", budget)
     assert report["violations"] == 0
-    assert 0 <= report["tau"]["true"]["max"] <= report["tau"]["max"] <= 1
+    assert 0 <= report["tau"]["max"] <= 1
     assert 0 <= report["error"]["true"]["max"] <= report["error"]["max"]
 
 
@@ -203,7 +244,7 @@ def test_without_check_what_was_not_measured_is_null(medium):
 
 
 def test_metadata_of_the_result_say_where_it_comes_from(medium, tmp_path):
-    _, out = attend(medium, tmp_path, "--budget", "mass:0.050", "--ladder", "off", "--grade", "proved")
+    _, out = attend(medium, tmp_path, "--budget", "mass:0.050", "--bits", 16, "--grade", "proved")
     with safe_open(out, framework="np") as file:
         metadata = file.metadata()
     info = json.loads(tamis("info", "--json").stdout)
@@ -211,7 +252,7 @@ def test_metadata_of_the_result_say_where_it_comes_from(medium, tmp_path):
         "format": "tamis-attention",
         "trace": "medium.safetensors",
         "budget": "mass:0.05",
-        "ladder": "off",
+        "bits": "16",
         "grades": "0: proved",
         "target": info["target"],
         "backend": "cpu",
@@ -248,9 +289,9 @@ def test_a_profile_gives_each_head_its_own_budget(medium, tmp_path):
     same = load_file(out)
     assert all(np.array_equal(alike[name], same[name]) for name in alike)
 
-    _, out = written(["mass:0.2"] * 3 + ["mass:0.001"] * 3)
+    _, out = written(["mass:0.2"] * 3 + ["mass:0.01"] * 3)
     tau = rows_of(out, 2)["tau"]
-    assert np.all(tau[:3] <= 0.2) and np.all(tau[3:] <= 0.001)
+    assert np.all(tau[:3] <= 0.2) and np.all(tau[3:] <= 0.01)
 
 
 def test_the_table_has_a_line_per_layer_and_one_for_all(medium):
@@ -259,56 +300,64 @@ def test_the_table_has_a_line_per_layer_and_one_for_all(medium):
     assert [line.split()[0] for line in lines[1:4]] == ["2", "5", "all"]
     assert [line.split()[-1] for line in lines[1:4]] == ["0", "0", "0"]
     assert len({len(line) for line in lines[:4]}) == 1
-    assert "mass:0.05, ladder on" in lines[-1] and lines[-1].endswith(
+    assert "mass:0.05, 12 bits" in lines[-1] and lines[-1].endswith(
         "0 violations against the f64 reference."
     )
-    unchecked = tamis("attend", medium, "--budget", "topk:9", "--ladder", "off", "--layer", 5).stdout
-    assert "topk:9, ladder off" in unchecked and unchecked.endswith("certified, not checked.\n")
+    unchecked = tamis("attend", medium, "--budget", "topk:9", "--bits", 16, "--layer", 5).stdout
+    assert "topk:9, 16 bits" in unchecked and unchecked.endswith("certified, not checked.\n")
 
 
-def test_logits_too_large_for_f32_are_bad_input_that_names_layer_and_query(tmp_path):
+def test_a_query_whose_logits_are_not_finite_fails_itself_and_no_other(tmp_path):
     tensors = make_tensors([4], dtype="f32", **SHAPE)
-    tensors["layers.4.q"][:, 2] *= 1e30
-    tensors["layers.4.k"] *= 1e30
-    tensors["layers.4.q"][:, :2] *= 1e-30
+    tensors["layers.4.q"][:, 2] = np.sign(tensors["layers.4.q"][:, 2]) * np.float32(3e38)
     path = save_trace(tmp_path / "huge.safetensors", tensors)
-    out = tmp_path / "out.safetensors"
-    done = tamis("attend", path, "--budget", "mass:0.05", "--out", out, status=2)
-    assert sentence_of(done).startswith(f"{path}: layer 4: query 2: ")
-    assert not out.exists()
+    report, out = attend(path, tmp_path, "--budget", "mass:0.05")
+    rows = rows_of(out, 4)
+    assert report["violations"] == 0 and report["reached"]["not_finite"] == 6
+    assert np.all(rows["reached"][:, 2] == 3) and np.all(np.isnan(rows["out"][:, 2]))
+    others = [0, 1, 3, 4, 5]
+    assert np.all(rows["reached"][:, others] == 0) and np.all(np.isfinite(rows["out"][:, others]))
+    assert report["tau"]["max"] is None or np.isfinite(report["tau"]["median"])
+
+
+def test_positions_in_any_order_are_replayed_in_theirs(tmp_path):
+    tensors = make_tensors([0], **SHAPE)
+    mixed = [3, 0, 5, 1, 4, 2]
+    shuffled = tensors | {
+        "positions": tensors["positions"][mixed],
+        "layers.0.q": np.ascontiguousarray(tensors["layers.0.q"][:, mixed]),
+    }
+    _, out = attend(save_trace(tmp_path / "trace", tensors), tmp_path, "--budget", "mass:0.05")
+    straight = rows_of(out, 0)
+    _, out = attend(save_trace(tmp_path / "mixed", shuffled), tmp_path, "--budget", "mass:0.05")
+    for field, values in rows_of(out, 0).items():
+        assert np.array_equal(values, straight[field][:, mixed]), field
 
 
 LIAR = """
-// Stands between the program and tamis::attend, and spoils one thing that it returns.
+// Stands between the program and tamis::sieve::attend, and spoils one thing that it returns.
 #include <dlfcn.h>
-#include <tamis/sieve.h>
+#include <tamis/attend.h>
 #include <cstdlib>
 #include <limits>
 #include <string>
-namespace tamis {
-void attend(const Index& index, const Shape& shape, View<const float> q, std::span<const KvPages> kv,
-            std::span<const std::int64_t> seen, std::span<const Budget> budgets, const SieveOptions& options,
-            Workspace& workspace, View<float> out, std::span<float> lse, std::span<Certificate> certificates) {
+namespace tamis::sieve {
+void attend(const Cache& cache, const Plan& plan, const QueryRows& queries, std::span<const Budget> budgets,
+            const AttendOptions& options, Workspace& workspace, const Results& results) {
   Dl_info self;
   dladdr(reinterpret_cast<void*>(&attend), &self);
   static const auto honest = reinterpret_cast<decltype(&attend)>(dlsym(RTLD_NEXT, self.dli_sname));
-  honest(index, shape, q, kv, seen, budgets, options, workspace, out, lse, certificates);
+  honest(cache, plan, queries, budgets, options, workspace, results);
   const std::string lie = std::getenv("LIE");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  static int calls = 0;
-  ++calls;
-  for (Certificate& certificate : certificates) {
-    if (lie == "tau") certificate.tau = 0;
+  for (Certificate& certificate : results.certificates) {
     if (lie == "error") certificate.error = 0;
     if (lie == "lse") certificate.lse_error = 0;
     if (lie == "tau is nan") certificate.tau = nan;
     if (lie == "error is nan") certificate.error = nan;
   }
-  if (lie == "output") out(0, 0) += 100;
-  if (lie == "output is nan") out(0, 0) = nan;
-  if (lie == "fickle") out(0, 0) += static_cast<float>(calls);
-  if (lie == "weights" && options.weights.rows > 0) options.weights(0, 0) += 1e30f;
-  if (lie == "weights missing" && options.weights.rows > 0) options.weights(0, 0) = nan;
+  if (lie == "output") static_cast<float*>(results.out.data)[0] += 1e6f;
+  if (lie == "output is nan") static_cast<float*>(results.out.data)[0] = nan;
 }
 }
 """
@@ -340,18 +389,14 @@ def liar(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "lie",
-    [
-        "tau", "error", "lse", "tau is nan", "error is nan", "output", "output is nan", "weights",
-        "weights missing",
-    ],
+    "lie", ["error", "lse", "tau is nan", "error is nan", "output", "output is nan"]
 )  # fmt: skip
 def test_a_lie_is_found_and_the_answer_is_no(liar, medium, tmp_path, lie):
     env = os.environ | {"LD_PRELOAD": str(liar), "LIE": lie}
     report, _ = attend(medium, tmp_path, "--budget", "mass:0.05", "--layer", 2, status=1, env=env)
-    # One head of 6 spoiled at every step, or every head; at the first step, with one key, tau and lse of
-    # dense attention are exact.
-    one_head = lie.startswith(("output", "weights"))
+    # One head of 6 spoiled at every step, or every head; at the first step, with one key, lse and output
+    # of dense attention may be exact.
+    one_head = lie.startswith("output")
     assert (4 if one_head else 24) <= report["violations"] <= (6 if one_head else 36)
     assert (
         f"{report['violations']} violations"
@@ -361,23 +406,16 @@ def test_a_lie_is_found_and_the_answer_is_no(liar, medium, tmp_path, lie):
     )
 
 
-def test_an_engine_that_cannot_repeat_itself_is_a_failure(liar, medium):
-    env = os.environ | {"LD_PRELOAD": str(liar), "LIE": "fickle"}
-    done = tamis("attend", medium, "--budget", "mass:0.05", "--layer", 2, "--check", status=3, env=env)
-    assert "two different outputs" in sentence_of(done)
-
-
-@pytest.mark.parametrize("ladder", ["on", "off"])
-def test_the_shipped_trace_is_read_sparsely_and_holds_its_certificates(tmp_path, ladder):
-    report, out = attend(DATA, tmp_path, "--budget", "mass:0.05", "--layer", 12, "--ladder", ladder)
+def test_the_shipped_trace_is_read_sparsely_and_holds_its_certificates(tmp_path):
+    report, out = attend(DATA, tmp_path, "--budget", "mass:0.05", "--layer", 12)
     assert report["violations"] == 0 and report["queries"] == 3 * 256
     assert report["dense_fallbacks"] == 0 and report["bytes"]["median"] < 0.5
-    assert 1 <= report["ratios"]["tau"]["median"] <= report["ratios"]["tau"]["p90"]
     assert 1 <= report["ratios"]["error"]["median"] <= report["ratios"]["error"]["p90"]
-    assert all(mesh["bytes"]["median"] > 0 for mesh in report["meshes"].values())
+    assert report["cache_share"] < 0.85
     tensors = load_file(DATA)
     rows = rows_of(out, 12)
     exact, exact_lse, _ = exact_attention(tensors, 12, True, 0.125)
     assert np.all(np.linalg.norm(rows["out"] - exact, axis=-1) <= rows["error"])
     assert np.all(np.abs(rows["lse"] - exact_lse) <= rows["lse_error"])
-    assert np.all(rows["tau"] <= 0.05)
+    assert np.array_equal(rows["reached"] == 0, rows["tau"] <= 0.05)
+    assert (rows["reached"] == 0).mean() > 0.9

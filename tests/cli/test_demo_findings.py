@@ -70,10 +70,8 @@ def test_the_sentences_hold_the_numbers_of_the_reports(folder):
     assert f"of {len(shares)} heads" in words
     assert f"mass:0.05: half of the queries read at most {percent(sparse['bytes']['median'])} of" in words
     assert f"Proven: τ at most {percent(sparse['tau']['median'])}, output off by" in words
-    assert (
-        f"true: {percent(sparse['tau']['true']['median'])}, {sparse['error']['true']['median']:.2g}"
-        in words
-    )
+    assert f"true: {sparse['error']['true']['median']:.2g}, and" in words
+    assert f"Budget met by {sparse['reached']['met']} of {sum(sparse['reached'].values())}." in words
     assert f"violated: 0 of {said(folder, 'dense')['queries'] + sparse['queries']:,}." in words
     assert "1 of 1 witnesses hold" in words and "5 (ring)" in words and "3 (topics and recipes)" in words
     found = [point for point in frontier["points"] if point["verified"]]

@@ -36,13 +36,13 @@ USAGE = {
         ["attend", DATA, "--dense", "--budget", "mass:0.05"],
         "--dense and --budget exclude each other",
     ),
-    "ladder without a budget": (
-        ["attend", DATA, "--dense", "--ladder", "off"],
-        "--ladder says how to read",
+    "bits without a budget": (
+        ["attend", DATA, "--dense", "--bits", "12"],
+        "--bits says how to read",
     ),
-    "ladder neither on nor off": (
-        ["attend", DATA, "--budget", "mass:0.05", "--ladder", "up"],
-        "--ladder: there is no 'up'; available: on, off",
+    "bits that cannot be stored": (
+        ["attend", DATA, "--budget", "mass:0.05", "--bits", "4"],
+        "--bits: there is no '4'; available: 8, 12, 16",
     ),
     "grade that is not there": (
         ["attend", DATA, "--budget", "mass:0.05", "--grade", "confident"],

@@ -18,6 +18,7 @@ READS, WRITES, KEEPS = "reads", "writes", "keeps"
 FILES = {
     "info": {"TRACE": READS},
     "attend": {"TRACE": READS, "--budget": READS, "--out": WRITES},
+    "bench": {"--trace": READS},
     "profile": {"TRACE": READS, "--against": READS, "--out": WRITES, "--rows": WRITES, "--vega": WRITES},
     "pattern": {"PATTERN": READS, "--trace": READS, "--out": WRITES},
     "realise": {"PATTERN": READS, "--out": WRITES},
@@ -30,7 +31,25 @@ FILES = {
     "completion": {},
 }
 # What options take that is not the name of a file.
-PLAIN = {"N", "K", "G", "S", "R", "L", "H", "D", "E", "M", "Q", "E,...", "M,...", "W,...", "AXIS=V,V..."}
+PLAIN = {
+    "BUDGET",
+    "H/KV",
+    "N",
+    "K",
+    "G",
+    "S",
+    "R",
+    "L",
+    "H",
+    "D",
+    "E",
+    "M",
+    "Q",
+    "E,...",
+    "M,...",
+    "W,...",
+    "AXIS=V,V...",
+}
 
 PAIRS = [
     (command, a, b, exists)

@@ -48,7 +48,7 @@ def test_a_switch_before_any_command_takes_no_value_either():
 def test_an_option_is_given_once_and_its_value_is_there(command, option):
     section = MANUAL if (option, "N") in GLOBAL else SECTIONS[command]
     value = dict(options_of(section)).get(option, "")
-    word = value.split("|")[0] if value.islower() else "1"
+    word = value.split("|")[0] if value.islower() or "|" in value else "1"
     if option == "--backend":
         word = "cpu"
     twice = sentence_of(tamis(command, option, word, option, word, status=2))

@@ -40,6 +40,8 @@ use() { # use PREFIX NAME
   with_cmake "$1" "$2"
   "$work/$2/consumer_cpp"
   "$work/$2/consumer_c"
+  quietly "$work/$2/embed_c"
+  quietly "$work/$2/embed_cpp"
   with_pkg_config "$1"
 }
 

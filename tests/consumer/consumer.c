@@ -17,73 +17,71 @@ static void vectors(float* x, double phase) {
   for (i = 0; i < DIM; ++i) x[i] = (float)sin(phase * (i + 1));
 }
 
-/* Decodes TOKENS tokens, indexing as it goes; at the end sparse attention must be as near to dense as its
- * certificate says, dense attention being within its own rounding of the truth. */
-static int decode(tamis_kv* kv, tamis_index* index, tamis_workspace* workspace) {
+/* Decodes TOKENS tokens; at the end sparse attention must be as near to dense as its certificate says,
+ * dense attention being within its own rounding of the truth. */
+static int decode(tamis_cache* cache, tamis_workspace* workspace) {
+  static float keys[TOKENS][DIM], values[TOKENS][DIM];
+  const tamis_sequence sequence = 42;
+  const int64_t one = 1;
+  const tamis_batch batch = {sizeof batch, 1, &sequence, &one, NULL};
   const tamis_shape shape = {.size = sizeof(tamis_shape),
                              .query_heads = 1,
                              .kv_heads = 1,
                              .queries = 1,
                              .head_dim = DIM,
                              .value_dim = DIM,
-                             .dtype = TAMIS_F16,
+                             .dtype = TAMIS_F32,
                              .scale = 1};
-  const tamis_sieve_options options = {.size = sizeof(tamis_sieve_options), .dense_below = 1};
   tamis_rounding rounding = {.size = sizeof(tamis_rounding)};
-  tamis_index_info info = {.size = sizeof(tamis_index_info)};
   tamis_budget budget;
-  tamis_kv_pages pages;
-  tamis_certificate certificate;
-  float q[DIM], k[DIM], v[DIM], out[DIM], exact[DIM];
+  tamis_certificate c;
+  float q[DIM], out[DIM], exact[DIM];
   float lse = 0, exact_lse = 0;
+  const tamis_queries queries = {sizeof queries, q, TAMIS_F32, 0, DIM, DIM};
+  const tamis_results results = {sizeof results, out, TAMIS_F32, 0, DIM, DIM, &lse, &c, sizeof c};
   double distance = 0;
   int i;
   if (tamis_budget_parse("mass:0.1", &budget) != TAMIS_OK) return failed("budget");
+  if (tamis_cache_add(cache, sequence) != TAMIS_OK) return failed("add");
   for (i = 0; i < TOKENS; ++i) {
-    vectors(k, 0.01 * i);
-    vectors(v, 0.07 * i);
+    const tamis_rows k = {sizeof k, keys[i], TAMIS_F32, 0, DIM, DIM, 1, 0};
+    const tamis_rows v = {sizeof v, values[i], TAMIS_F32, 0, DIM, DIM, 1, 0};
+    tamis_plan* plan = NULL;
+    vectors(keys[i], 0.01 * i);
+    vectors(values[i], 0.07 * i);
     vectors(q, 0.02 * i);
-    if (tamis_kv_append_f32(kv, k, v, 1) != TAMIS_OK) return failed("append");
-    if (tamis_kv_get_pages(kv, &pages, 1) != TAMIS_OK) return failed("pages");
-    if (tamis_index_extend(index, &pages, 1, workspace) != TAMIS_OK) return failed("extend");
-    if (tamis_attend(index, &shape, q, &pages, NULL, &budget, 1, &options, workspace, out, &lse,
-                     &certificate) != TAMIS_OK)
+    if (tamis_cache_append(cache, 1, &sequence, &one, &k, &v, workspace) != TAMIS_OK)
+      return failed("append");
+    if (tamis_plan_create(cache, &batch, &plan) != TAMIS_OK) return failed("plan");
+    if (tamis_attend(cache, plan, &queries, &budget, 1, NULL, workspace, &results) != TAMIS_OK)
       return failed("attend");
+    tamis_plan_free(plan);
   }
-  if (tamis_dense(&shape, q, &pages, NULL, workspace, exact, &exact_lse) != TAMIS_OK)
+  if (tamis_dense_arrays(&shape, q, keys, values, TOKENS, NULL, workspace, exact, &exact_lse) != TAMIS_OK)
     return failed("dense");
   if (tamis_attention_rounding(&shape, TOKENS, sqrt(DIM), sqrt(DIM), sqrt(DIM), &rounding) != TAMIS_OK)
     return failed("rounding");
-  if (tamis_index_get_info(index, &info) != TAMIS_OK) return failed("info");
   for (i = 0; i < DIM; ++i) distance += ((double)out[i] - exact[i]) * ((double)out[i] - exact[i]);
   distance = sqrt(distance);
-  if (!(certificate.tau <= 0.1) || !(distance <= certificate.error + rounding.error) ||
-      !(fabs((double)lse - exact_lse) <= certificate.lse_error + rounding.lse) || info.tokens != 1408 ||
-      certificate.coarse_keys + certificate.middle_keys + certificate.exact_keys != TOKENS) {
-    printf("tau %g, distance %g, certified %g, %lld tokens indexed\n", certificate.tau, distance,
-           certificate.error, (long long)info.tokens);
+  if (c.reached != TAMIS_MET || !(c.tau <= 0.1) || !(distance <= c.error + rounding.error) ||
+      !(fabs((double)lse - exact_lse) <= c.lse_error + rounding.lse) ||
+      c.raw_keys + c.keys[0] + c.keys[1] + c.keys[2] + c.keys[3] != TOKENS) {
+    printf("tau %g, distance %g, certified %g\n", c.tau, distance, c.error);
     return 1;
   }
   return 0;
 }
 
 static int sieve(void) {
-  const tamis_index_shape shape = {.size = sizeof(tamis_index_shape),
-                                   .kv_heads = 1,
-                                   .head_dim = DIM,
-                                   .value_dim = DIM,
-                                   .sinks = 4,
-                                   .dtype = TAMIS_F16};
+  const tamis_heads heads = {sizeof heads, 1, 1, DIM, DIM, 1, 0};
+  const tamis_cache_options options = {.size = sizeof options, .dtype = TAMIS_F32};
   tamis_workspace* workspace = NULL;
-  tamis_index* index = NULL;
-  tamis_kv* kv = NULL;
+  tamis_cache* cache = NULL;
   int bad = 0;
   if (tamis_workspace_create(1, &workspace) != TAMIS_OK) bad = failed("workspace");
-  if (!bad && tamis_kv_create(TAMIS_F16, 1, DIM, DIM, &kv) != TAMIS_OK) bad = failed("kv");
-  if (!bad && tamis_index_create(&shape, &index) != TAMIS_OK) bad = failed("index");
-  if (!bad) bad = decode(kv, index, workspace);
-  tamis_index_free(index);
-  tamis_kv_free(kv);
+  if (!bad && tamis_cache_create(&heads, &options, &cache) != TAMIS_OK) bad = failed("cache");
+  if (!bad) bad = decode(cache, workspace);
+  tamis_cache_free(cache);
   tamis_workspace_free(workspace);
   return bad;
 }
@@ -95,8 +93,6 @@ int main(void) {
   float out = 0;
   float lse = 0;
   const char* target = NULL;
-  tamis_kv_pages pages;
-  tamis_kv* kv = NULL;
   tamis_workspace* workspace = NULL;
   tamis_tensor* tensor = NULL;
   tamis_shape shape = {.size = sizeof(tamis_shape),
@@ -109,11 +105,8 @@ int main(void) {
                        .scale = 1};
 
   if (tamis_workspace_create(1, &workspace) != TAMIS_OK) return failed("workspace");
-  if (tamis_kv_create(TAMIS_F32, 1, 2, 1, &kv) != TAMIS_OK) return failed("kv");
-  if (tamis_kv_append_f32(kv, k, v, 2) != TAMIS_OK) return failed("append");
-  if (tamis_kv_get_pages(kv, &pages, 1) != TAMIS_OK) return failed("pages");
-  if (tamis_dense(&shape, q, &pages, NULL, workspace, &out, &lse) != TAMIS_OK) return failed("dense");
-  tamis_kv_free(kv);
+  if (tamis_dense_arrays(&shape, q, k, v, 2, NULL, workspace, &out, &lse) != TAMIS_OK)
+    return failed("dense");
   tamis_workspace_free(workspace);
   if (fabsf(out - 2) > 1e-6F || fabsf(lse - logf(2)) > 1e-6F) {
     printf("out %g, lse %g: expected 2 and log 2\n", (double)out, (double)lse);

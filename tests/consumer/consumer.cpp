@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
+#include <tamis/attend.h>
 #include <tamis/attention.h>
 #include <tamis/budget.h>
-#include <tamis/certificate.h>
+#include <tamis/cache.h>
 #include <tamis/dtype.h>
 #include <tamis/error.h>
 #include <tamis/export.h>
-#include <tamis/index.h>
+#include <tamis/heads.h>
 #include <tamis/info.h>
 #include <tamis/kv.h>
 #include <tamis/pattern.h>
-#include <tamis/sieve.h>
 #include <tamis/tensor.h>
 #include <tamis/trace.h>
 #include <tamis/view.h>

@@ -80,6 +80,13 @@ inline __m256i first_halves(__mmask16 k, const void* p) {
   return read<__m256i>(x);
 }
 
+inline m512i first_bytes(std::uint64_t k, const void* p) {
+  unsigned char x[64] = {};
+  for (int i = 0; i < 64; ++i)
+    if ((k >> i & 1U) != 0) x[i] = static_cast<const unsigned char*>(p)[i];
+  return read<m512i>(x);
+}
+
 /// 16-bit lane i of 32.
 inline std::int16_t short_of(const m512i& x, int i) {
   return read<std::int16_t>(reinterpret_cast<const char*>(&x) + 2 * i);
@@ -122,6 +129,20 @@ Vector compress(__mmask16 k, Vector x) {
   for (int i = 0, n = 0; i < lanes; ++i)
     if (bit(k, i)) y[n++] = x[i];
   return y;
+}
+/// Lanes of a and b in turn, from quarter to quarter, made half as wide and unsigned.
+template <class From, class To>
+m512i pack(m512i a, m512i b) {
+  constexpr int n = 16 / sizeof(From);  // lanes of a quarter
+  From x[4 * n], y[4 * n];
+  To z[8 * n];
+  std::memcpy(x, &a, sizeof x);
+  std::memcpy(y, &b, sizeof y);
+  for (int i = 0; i < 8 * n; ++i) {
+    const From from = i % (2 * n) < n ? x[i / (2 * n) * n + i % n] : y[i / (2 * n) * n + i % n];
+    z[i] = static_cast<To>(from < 0 ? 0 : from > static_cast<To>(-1) ? static_cast<To>(-1) : from);
+  }
+  return read<m512i>(z);
 }
 /// 64-bit lane i of 8.
 inline std::uint64_t long_of(const m512i& x, int i) {
@@ -204,8 +225,6 @@ __m256i halves(m512 x) {
 #define _mm512_cvtepu8_epi32(x)  \
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return std::int32_t{tamis::emulated::byte_of(&v_, i)}; })
-#define _mm512_cvtepu8_epi16(x) \
-  tamis::emulated::each_short([v_ = (x)](int i) { return std::int16_t{tamis::emulated::byte_of(&v_, i)}; })
 #define _mm512_srli_epi16(x, n)                                                \
   tamis::emulated::each_short([v_ = (x), n_ = (n)](int i) {                    \
     return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) >> n_; \
@@ -240,6 +259,7 @@ __m256i halves(m512 x) {
 #define _mm512_maskz_loadu_ps(k, p) \
   tamis::emulated::each([k_ = (k), p_ = (p)](int i) { return tamis::emulated::bit(k_, i) ? p_[i] : 0.0F; })
 #define _mm256_maskz_loadu_epi16(k, p) tamis::emulated::first_halves(k, p)
+#define _mm512_maskz_loadu_epi8(k, p) tamis::emulated::first_bytes(k, p)
 #define _mm512_cvtph_ps(x) \
   tamis::emulated::each([v_ = (x)](int i) { return _cvtsh_ss(tamis::emulated::half(v_, i)); })
 #define _mm512_cvtps_ph(x, how) tamis::emulated::halves<how>(x)
@@ -271,6 +291,10 @@ __m256i halves(m512 x) {
 #define _mm512_unpackhi_epi32(a, b) tamis::emulated::interleave<std::uint32_t>(a, b, 1)
 #define _mm512_unpacklo_epi64(a, b) tamis::emulated::interleave<std::uint64_t>(a, b, 0)
 #define _mm512_unpackhi_epi64(a, b) tamis::emulated::interleave<std::uint64_t>(a, b, 1)
+#define _mm512_packus_epi32(a, b) tamis::emulated::pack<std::int32_t, std::uint16_t>(a, b)
+#define _mm512_packus_epi16(a, b) tamis::emulated::pack<std::int16_t, std::uint8_t>(a, b)
+#define _mm512_permutexvar_epi32(which, x) \
+  tamis::emulated::each_integer([w_ = (which), v_ = (x)](int i) { return v_[w_[i] & 15]; })
 #define _mm512_ternarylogic_epi32(a, b, c, how) tamis::emulated::ternary<how>(a, b, c)
 #define _mm512_set1_epi8(x) tamis::emulated::each_short([](int) { return (x)*0x0101; })
 #define _mm512_slli_epi16(x, n) \

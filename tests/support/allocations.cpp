@@ -7,6 +7,9 @@
 namespace {
 
 std::atomic<std::int64_t> count{0};
+/// Calls before the one that fails on this thread; negative for none.
+thread_local std::int64_t until_failure = -1;
+thread_local bool has_failed = false;
 
 }  // namespace
 
@@ -30,6 +33,10 @@ namespace {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   ++count;
+  if (until_failure >= 0 && until_failure-- == 0) {
+    has_failed = true;
+    throw std::bad_alloc();
+  }
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* p = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (p == nullptr) throw std::bad_alloc();
@@ -55,5 +62,14 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 #endif
 
 namespace tamis::testing {
+
 std::int64_t allocations() { return count; }
+
+FailingAllocation::FailingAllocation(std::int64_t before) {
+  until_failure = before;
+  has_failed = false;
+}
+FailingAllocation::~FailingAllocation() { until_failure = -1; }
+bool FailingAllocation::failed() const { return has_failed; }
+
 }  // namespace tamis::testing

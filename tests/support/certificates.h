@@ -1,13 +1,10 @@
-// Checks what the certificates of one sparse call claim, against the oracle and against dense attention.
-// Reads the claims from the public headers alone. O(rows·(keys + d_v)) per call.
+// What checks of certificates have found.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "support/oracle.h"
-#include "support/sieve.h"
 #include "support/spread.h"
 
 namespace tamis::testing {
@@ -28,17 +25,5 @@ struct Report {
 };
 /// The examples of a report, one after the other.
 std::string text(const std::map<std::string, std::string>& examples);
-
-/// `dense` is what dense attention gives for the same call, null if it refuses it.
-Report check_certificates(const Oracle& oracle, const SieveCall& call, const SieveResult& result,
-                          const DenseResult* dense);
-
-/// Runs the call on the target in force and checks it. Where dense attention works, sparse attention must
-/// too.
-Report check_call(const Oracle& oracle, const SieveCall& call, const DenseResult* dense,
-                  Workspace& workspace);
-/// The same for every budget, with the ladder on and off; call.budgets is not used.
-Report check_budgets(const Oracle& oracle, const SieveCall& call, std::span<const Budget> budgets,
-                     Workspace& workspace);
 
 }  // namespace tamis::testing

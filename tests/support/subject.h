@@ -1,6 +1,6 @@
 // What the adversary attacks: whatever attends to one KV head and certifies what it did. An engine takes
 // part by a list of the ways in which it can be asked, nothing else of it is known; the present one's is in
-// subject.cpp.
+// subject_planes.cpp.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ struct Way {
   std::function<std::optional<Certified>(const Question&, Workspace&)> attend;  ///< nothing: refused
 };
 
-/// Every budget and mode of `attend`.
-std::vector<Way> ways_of_sieve();
+/// Every budget and mode of attention over caches in planes that have lived through something: all numbers
+/// of bits, looks of one and two planes.
+std::vector<Way> ways_of_planes();
 
 }  // namespace tamis::testing

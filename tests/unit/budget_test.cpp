@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sieve/profile_budgets.h"
+#include "io/profile_budgets.h"
 #include "unit/io_support.h"
 
 namespace tamis::test {

@@ -66,11 +66,8 @@ TEST(CApi, NullHandlesAndOutputsGiveUsage) {
   std::size_t count = 0;
   const char* text = nullptr;
   tamis_array array{};
-  tamis_kv_pages pages{};
-  tamis_kv_info kv_info{sizeof(tamis_kv_info), 0, 0, 0, 0, 0, 0};
   tamis_trace_info trace_info{};
   trace_info.size = sizeof trace_info;
-  Kv kv;
   Tensor tensor;
   Layer layer;
   const std::vector<tamis_code> codes{
@@ -78,13 +75,6 @@ TEST(CApi, NullHandlesAndOutputsGiveUsage) {
       tamis_workspace_threads(nullptr, nullptr),
       tamis_target(nullptr),
       tamis_dtype_name(TAMIS_F32, nullptr),
-      tamis_kv_create(TAMIS_F32, 1, 1, 1, nullptr),
-      tamis_kv_copy(nullptr, &kv),
-      tamis_kv_append_f32(nullptr, nullptr, nullptr, 1),
-      tamis_kv_append(nullptr, nullptr, nullptr, 1),
-      tamis_kv_truncate(nullptr, 0),
-      tamis_kv_get_info(nullptr, &kv_info),
-      tamis_kv_get_pages(nullptr, &pages, 1),
       tamis_tensor_get(nullptr, &array),
       tamis_tensor_to_f32(nullptr, nullptr, 0),
       tamis_tensor_to_f64(nullptr, nullptr, 0),
@@ -118,7 +108,6 @@ TEST(CApi, NullHandlesAndOutputsGiveUsage) {
   };
   for (std::size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(codes[i], TAMIS_USAGE) << "call " << i;
   tamis_workspace_free(nullptr);
-  tamis_kv_free(nullptr);
   tamis_tensor_free(nullptr);
   tamis_safetensors_free(nullptr);
   tamis_trace_free(nullptr);
@@ -198,17 +187,21 @@ TEST(CApi, StructsOfOlderAndNewerCallersAreTold) {
   newer.field = 1;
   expect_usage(dense(), "does not know");
 
+  Cache cache;
+  const tamis_heads heads{sizeof(tamis_heads), 1, 1, 4, 4, 1, 0};
+  ASSERT_EQ(tamis_cache_create(&heads, nullptr, &cache), TAMIS_OK) << tamis_last_error();
   struct NewerInfo {
-    tamis_kv_info info;
+    tamis_cache_info info;
     std::int64_t field;
   } info{{}, -1};
   info.info.size = sizeof info;
-  ASSERT_EQ(tamis_kv_get_info(p.kv, &info.info), TAMIS_OK);
-  EXPECT_EQ(info.info.tokens, 300);
+  info.info.sequences = -1;
+  ASSERT_EQ(tamis_cache_get_info(cache, &info.info), TAMIS_OK);
+  EXPECT_EQ(info.info.sequences, 0);
   EXPECT_EQ(info.info.size, sizeof info);
   EXPECT_EQ(info.field, 0);
   info.info.size = 0;
-  expect_usage(tamis_kv_get_info(p.kv, &info.info), "sizeof(tamis_kv_info)");
+  expect_usage(tamis_cache_get_info(cache, &info.info), "sizeof(tamis_cache_info)");
 }
 
 TEST(CApi, MoreHeadsThanThereCanBeGiveUsageEvenWithoutTokensOrQueries) {
@@ -228,8 +221,6 @@ TEST(CApi, MoreHeadsThanThereCanBeGiveUsageEvenWithoutTokensOrQueries) {
   p.shape.query_heads = p.shape.kv_heads = many;
   p.shape.queries = 0;
   expect_usage(p.dense(), "at most 1048576");
-  Kv kv;
-  expect_usage(tamis_kv_create(TAMIS_F32, (1 << 20) + 1, 1, 1, &kv), "kv_heads");
 }
 
 TEST(CApi, EverySizeOfADefinitionIsCheckedEvenBesideAZero) {

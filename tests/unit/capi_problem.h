@@ -33,13 +33,14 @@ struct Problem {
   std::vector<float> out = std::vector<float>(12 * 7);
   std::vector<float> lse = std::vector<float>(12);
   std::vector<tamis_kv_pages> pages = std::vector<tamis_kv_pages>(2);
-  Kv kv;
+  tamis::PageTables tables{tamis::DType::f32, k.data(), v.data(), 2, 300, 5, 7};
   Workspace workspace;
 
   Problem() {
-    EXPECT_EQ(tamis_kv_create(TAMIS_F32, 2, 5, 7, &kv), TAMIS_OK);
-    EXPECT_EQ(tamis_kv_append_f32(kv, k.data(), v.data(), tokens), TAMIS_OK);
-    EXPECT_EQ(tamis_kv_get_pages(kv, pages.data(), 2), TAMIS_OK);
+    for (std::size_t h = 0; h < 2; ++h) {
+      const tamis::KvPages& head = tables.heads()[h];
+      pages[h] = {head.k, head.v, head.tokens, head.k_stride, head.v_stride};
+    }
     EXPECT_EQ(tamis_workspace_create(2, &workspace), TAMIS_OK);
   }
 

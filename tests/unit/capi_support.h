@@ -24,14 +24,14 @@ struct Owned {
   operator T*() const { return handle; }
 };
 using Workspace = Owned<tamis_workspace, tamis_workspace_free>;
-using Kv = Owned<tamis_kv, tamis_kv_free>;
+using Cache = Owned<tamis_cache, tamis_cache_free>;
+using Plan = Owned<tamis_plan, tamis_plan_free>;
 using Tensor = Owned<tamis_tensor, tamis_tensor_free>;
 using Safetensors = Owned<tamis_safetensors, tamis_safetensors_free>;
 using Trace = Owned<tamis_trace, tamis_trace_free>;
 using Layer = Owned<tamis_layer, tamis_layer_free>;
 using Pattern = Owned<tamis_pattern, tamis_pattern_free>;
 using Witness = Owned<tamis_witness, tamis_witness_free>;
-using Index = Owned<tamis_index, tamis_index_free>;
 using Profile = Owned<tamis_profile, tamis_profile_free>;
 
 inline void expect_usage(tamis_code code, const std::string& part) {

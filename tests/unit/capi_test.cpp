@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -198,6 +199,17 @@ TEST(CApi, DtypesAreThoseOfCpp) {
   EXPECT_EQ(tamis_f16_to_float(0x3E00), 1.5F);
   EXPECT_EQ(tamis_bf16_from_float(1.5F), 0x3FC0);
   EXPECT_EQ(tamis_bf16_to_float(0x3FC0), 1.5F);
+}
+
+TEST(CApi, AWorkspaceSaysItsThreads) {
+  Workspace workspace;
+  ASSERT_EQ(tamis_workspace_create(3, &workspace), TAMIS_OK);
+  int threads = 0;
+  ASSERT_EQ(tamis_workspace_threads(workspace, &threads), TAMIS_OK);
+  EXPECT_EQ(threads, std::min(3, tamis_hardware_threads()));
+  Workspace bad;
+  expect_usage(tamis_workspace_create(-1, &bad), "threads");
+  EXPECT_EQ(bad.handle, nullptr);
 }
 
 }  // namespace

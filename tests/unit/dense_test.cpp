@@ -175,7 +175,6 @@ TEST(Dense, WeightsAreWithinTauOfTheExactOnes) {
       constexpr std::int64_t d = 64;
       std::vector<float> q(static_cast<std::size_t>(queries * d));
       for (std::size_t i = 0; i < q.size(); ++i) q[i] = 3.0F * std::sin(static_cast<float>(i * i));
-      KvStore store(dtype, 1, d, n);
       std::vector<float> k(n * d);
       std::vector<float> v(n * n);
       double key_norm = 0;
@@ -189,7 +188,9 @@ TEST(Dense, WeightsAreWithinTauOfTheExactOnes) {
         key_norm = std::max(key_norm, std::sqrt(squares));
         v[static_cast<std::size_t>(t * n + t)] = 1.0F;
       }
-      store.append(View<const float>(k.data(), n, d), View<const float>(v.data(), n, n));
+      const std::vector<std::byte> keys = bytes_of(dtype, k);
+      const std::vector<std::byte> values = bytes_of(dtype, v);
+      const PageTables store(dtype, keys.data(), values.data(), 1, n, d, n);
       const Shape shape{1, 1, queries, d, n, dtype, 0.5F};
       std::vector<float> out(static_cast<std::size_t>(queries * n));
       std::vector<float> lse(static_cast<std::size_t>(queries));

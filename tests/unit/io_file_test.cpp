@@ -8,8 +8,8 @@
 #include <array>
 #include <csignal>
 
-#include "io/atomic_file.h"
-#include "io/file.h"
+#include "core/atomic_file.h"
+#include "core/file.h"
 #include "unit/io_support.h"
 
 namespace tamis::test {

@@ -15,7 +15,7 @@
 
 #include <tamis/error.h>
 #include <tamis/tensor.h>
-#include "io/file.h"
+#include "core/file.h"
 
 namespace tamis::test {
 

@@ -1,4 +1,4 @@
-// What callers get wrong about objects, and are told: the type of a store's elements, objects that were
+// What callers get wrong about objects, and are told: the type of the elements of pages, objects that were
 // moved from, a workspace shared by threads.
 #include <gtest/gtest.h>
 
@@ -9,15 +9,16 @@
 #include <thread>
 #include <vector>
 
+#include <tamis/attend.h>
 #include <tamis/attention.h>
 #include <tamis/error.h>
-#include <tamis/sieve.h>
 #include <tamis/store.h>
 #include <tamis/sweep.h>
 #include <tamis/tensor.h>
 
 #include "capi_problem.h"
 #include "io_support.h"
+#include "support/kinds.h"
 
 namespace tamis {
 namespace {
@@ -35,11 +36,33 @@ void expect_usage(const std::function<void()>& call, const std::string& part) {
 constexpr std::int64_t tokens = 300;
 constexpr std::int64_t dim = 16;
 
-KvStore some_store(DType dtype) {
-  KvStore store(dtype, 1, dim, dim);
-  const std::vector<float> rows(tokens * dim, 0.5F);
-  store.append({rows.data(), tokens, dim}, {rows.data(), tokens, dim});
-  return store;
+/// Keys and values of one head, all ½.
+struct Some {
+  explicit Some(DType dtype, std::int64_t count = tokens)
+      : numbers(static_cast<std::size_t>(count * dim), 0.5F),
+        bytes(testing::bytes_of(dtype, numbers)),
+        tables(dtype, bytes.data(), bytes.data(), 1, count, dim, dim) {}
+  [[nodiscard]] std::span<const KvPages> heads() const { return tables.heads(); }
+
+  std::vector<float> numbers;
+  std::vector<std::byte> bytes;
+  PageTables tables;
+};
+
+/// A cache of one head in f32, and a sequence in it.
+Cache some_cache() {
+  CacheOptions options;
+  options.dtype = DType::f32;
+  Cache cache({1, 1, dim, dim, 0.25F}, options);
+  cache.add(1);
+  return cache;
+}
+void append_some(Cache& cache, Workspace& workspace) {
+  const std::vector<float> numbers(tokens * dim, 0.5F);
+  const Rows rows{numbers.data(), DType::f32, dim, dim};
+  const Sequence sequence = 1;
+  const std::int64_t count = tokens;
+  cache.append({&sequence, 1}, {&count, 1}, rows, rows, workspace);
 }
 
 /// One query over one head of f32.
@@ -52,114 +75,53 @@ struct Query {
   void dense(std::span<const KvPages> kv, Workspace& workspace) {
     tamis::dense(shape, {q.data(), 1, dim}, kv, {}, workspace, {out.data(), 1, dim}, lse);
   }
-  void attend(const Index& index, std::span<const KvPages> kv, Workspace& workspace) {
+  void attend(const Cache& cache, Workspace& workspace) {
     const Budget budget = parse_budget("mass:0.1");
-    std::vector<Certificate> certificates(1);
-    tamis::attend(index, shape, {q.data(), 1, dim}, kv, {}, {&budget, 1}, {}, workspace,
-                  {out.data(), 1, dim}, lse, certificates);
+    const Sequence sequence = 1;
+    const std::int64_t queries = 1;
+    const sieve::Plan plan(cache, {{&sequence, 1}, {&queries, 1}, {}});
+    std::vector<sieve::Certificate> certificates(1);
+    sieve::attend(cache, plan, {q.data(), DType::f32, dim, dim}, {&budget, 1}, {}, workspace,
+                  {{out.data(), DType::f32, dim, dim}, lse, certificates});
   }
 };
-
-Index some_index() {
-  IndexShape shape;
-  shape.head_dim = shape.value_dim = dim;
-  return Index(shape);
-}
 
 TEST(Misuse, PagesOfAnotherTypeAreRefused) {
   Query query;
   Workspace workspace(1);
   for (const DType dtype : {DType::f16, DType::bf16}) {
-    const KvStore store = some_store(dtype);
-    const std::vector<float> array(tokens * dim);
-    const PageTables tables(dtype, array.data(), array.data(), 1, tokens, dim, dim);
-    for (const std::span<const KvPages> kv : {store.heads(), tables.heads()}) {
-      const std::string part = "holds " + std::string(name_of(dtype)) + ", not f32";
-      expect_usage([&] { query.dense(kv, workspace); }, part);
-      expect_usage([&] { query.attend(some_index(), kv, workspace); }, part);
-      std::vector<double> out(dim);
-      std::vector<double> lse(1);
-      expect_usage(
-          [&] {
-            reference(query.shape, {query.q.data(), 1, dim}, kv, {}, {out.data(), 1, dim}, lse);
-          },
-          part);
-      expect_usage([&] { some_index().extend(kv, workspace); }, part);
-    }
+    const Some some(dtype);
+    const std::string part = "holds " + std::string(name_of(dtype)) + ", not f32";
+    expect_usage([&] { query.dense(some.heads(), workspace); }, part);
+    std::vector<double> out(dim);
+    std::vector<double> lse(1);
+    expect_usage(
+        [&] {
+          reference(query.shape, {query.q.data(), 1, dim}, some.heads(), {}, {out.data(), 1, dim}, lse);
+        },
+        part);
   }
-  const KvStore right = some_store(DType::f32);
+  const Some right(DType::f32);
   query.dense(right.heads(), workspace);
   KvPages lent = right.heads()[0];
   lent.dtype.reset();  // whoever lends pages need not say what they hold
   query.dense({&lent, 1}, workspace);
 }
 
-TEST(Misuse, AnIndexIsNotReadForAnotherTypeThanItsPages) {
-  const test::Folder folder;
-  const std::string path = folder / "index";
-  const KvStore store = some_store(DType::f32);
-  const KvStore other = some_store(DType::f16);
-  Workspace workspace(1);
-  Index index = some_index();
-  index.extend(store.heads(), workspace);
-  index.save(path, store.heads());
-  expect_usage([&] { Index::load(path, DType::f32, other.heads()); }, "holds f16");
-  expect_usage([&] { index.save(path, other.heads()); }, "holds f16");
-  EXPECT_EQ(Index::load(path, DType::f32, store.heads()).tokens(), index.tokens());
-}
-
 TEST(Misuse, AWorkspaceThatWasMovedFromIsRefused) {
   Query query;
-  const KvStore store = some_store(DType::f32);
+  const Some store(DType::f32);
   Workspace from(1);
   Workspace to(std::move(from));
   const std::string part = "a Workspace that was moved from";
   expect_usage([&] { (void)from.threads(); }, part);
   expect_usage([&] { query.dense(store.heads(), from); }, part);
-  expect_usage([&] { some_index().extend(store.heads(), from); }, part);
+  Cache cache = some_cache();
+  expect_usage([&] { append_some(cache, from); }, part);
+  expect_usage([&] { query.attend(cache, from); }, part);
   query.dense(store.heads(), to);
   from = std::move(to);
   query.dense(store.heads(), from);
-}
-
-TEST(Misuse, AnIndexThatWasMovedFromIsRefused) {
-  Query query;
-  const KvStore store = some_store(DType::f32);
-  Workspace workspace(1);
-  Index from = some_index();
-  from.extend(store.heads(), workspace);
-  Index to(std::move(from));
-  const std::string part = "an Index that was moved from";
-  expect_usage([&] { (void)from.shape(); }, part);
-  expect_usage([&] { (void)from.tokens(); }, part);
-  expect_usage([&] { (void)from.bytes(); }, part);
-  expect_usage([&] { from.truncate(0); }, part);
-  expect_usage([&] { from.extend(store.heads(), workspace); }, part);
-  expect_usage([&] { from.save("unwritten", store.heads()); }, part);
-  expect_usage([&] { query.attend(from, store.heads(), workspace); }, part);
-  expect_usage([&] { const Index copy(from); }, part);
-  from = to;
-  query.attend(from, store.heads(), workspace);
-}
-
-TEST(Misuse, AStoreThatWasMovedFromIsRefused) {
-  KvStore from = some_store(DType::f32);
-  KvStore to(std::move(from));
-  const std::string part = "a KvStore that was moved from";
-  const std::vector<float> row(dim);
-  expect_usage([&] { from.append({row.data(), 1, dim}, {row.data(), 1, dim}); }, part);
-  expect_usage([&] { from.append(row.data(), row.data(), 1); }, part);
-  expect_usage([&] { from.truncate(0); }, part);
-  expect_usage([&] { (void)from.dtype(); }, part);
-  expect_usage([&] { (void)from.tokens(); }, part);
-  expect_usage([&] { (void)from.kv_heads(); }, part);
-  expect_usage([&] { (void)from.head_dim(); }, part);
-  expect_usage([&] { (void)from.value_dim(); }, part);
-  expect_usage([&] { (void)from.heads(); }, part);
-  expect_usage([&] { (void)from.bytes(); }, part);
-  expect_usage([&] { const KvStore copy(from); }, part);
-  from = to;
-  EXPECT_EQ(from.tokens(), tokens);
 }
 
 TEST(Misuse, FilesThatWereMovedFromAreRefused) {
@@ -190,10 +152,8 @@ struct Gate : Executor {
 };
 
 TEST(Misuse, AWorkspaceInUseByAnotherThreadIsRefused) {
-  const KvStore store = some_store(DType::f32);
-  const std::vector<float> more(40 * page_tokens * dim, 0.25F);
-  KvStore large = some_store(DType::f32);
-  large.append({more.data(), 40 * page_tokens, dim}, {more.data(), 40 * page_tokens, dim});
+  const Some store(DType::f32);
+  const Some large(DType::f32, 42 * page_tokens);
   Gate gate;
   Workspace workspace(2, gate);
   Query slow;
@@ -202,9 +162,9 @@ TEST(Misuse, AWorkspaceInUseByAnotherThreadIsRefused) {
   const std::string part = "in use by another thread";
   Query query;
   expect_usage([&] { query.dense(store.heads(), workspace); }, part);
-  Index index = some_index();
-  expect_usage([&] { index.extend(store.heads(), workspace); }, part);
-  expect_usage([&] { query.attend(index, store.heads(), workspace); }, part);
+  Cache cache = some_cache();
+  expect_usage([&] { append_some(cache, workspace); }, part);
+  expect_usage([&] { query.attend(cache, workspace); }, part);
   gate.open.count_down();
   other.join();
   query.dense(store.heads(), workspace);
@@ -213,12 +173,14 @@ TEST(Misuse, AWorkspaceInUseByAnotherThreadIsRefused) {
 }
 
 TEST(Misuse, AWorkspaceIsFreeAgainAfterACallThatFailed) {
-  const KvStore store = some_store(DType::f32);
+  const Some store(DType::f32);
   Workspace workspace(1);
   Query bad;
   bad.q[0] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(bad.dense(store.heads(), workspace), Error);
-  EXPECT_THROW(bad.attend(some_index(), store.heads(), workspace), Error);
+  Cache cache = some_cache();
+  cache.remove(1);
+  EXPECT_THROW(append_some(cache, workspace), Error);
   std::jthread([&] {
     Query query;
     EXPECT_NO_THROW(query.dense(store.heads(), workspace));

@@ -1,0 +1,59 @@
+// What `prefill` does with a page, for whoever brings the pages: some rows of one KV head in tiles, which
+// share each page.
+#pragma once
+
+#include "attention/dense.h"
+#include "attention/pages.h"
+
+namespace tamis {
+
+/// Rows of an item, which share the widening of a page; their sums fit the cache.
+inline constexpr std::int64_t item_rows = 128;
+
+/// How the rows of a KV head are cut into items and tiles; sizes in floats.
+struct TilePlan {
+  std::int64_t rows;  ///< per KV head, query-major so that a tile's queries see about as many keys
+  std::int64_t tile;
+  std::int64_t tiles;  ///< per item
+  std::int64_t items;  ///< per KV head
+  std::int64_t tile_floats;
+  std::int64_t page_floats;  ///< widened K or V
+  std::int64_t weight_floats;
+
+  [[nodiscard]] std::int64_t worker_floats() const {
+    return tiles * (tile_floats + weight_floats) + page_floats;
+  }
+};
+TilePlan tile_plan(const DenseCall& call);
+
+/// One tile's memory. All matrices have rows of `tile` floats.
+struct Tile {
+  float* q;  ///< head_dim rows, scaled
+  float* o;  ///< value_dim rows
+  float* m;
+  float* l;
+  float* factor;
+  float* seen;        ///< keys seen on the page at hand, as floats for the kernels
+  std::int64_t most;  ///< keys that some lane sees
+};
+
+/// The tiles of an item.
+struct Tiles {
+  std::int64_t kv_head;
+  std::int64_t first_row;
+  std::int64_t count;
+  std::int64_t most;  ///< keys that some row sees
+  float* weights;
+  float* page;
+  Tile tile[item_rows];
+};
+/// In worker_floats() of scratch.
+Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
+                  float* scratch);
+/// The page of keys first … first + page.keys − 1.
+void add_page(const DenseCall& call, const TilePlan& plan, const Tiles& tiles, std::int64_t first,
+              const Page& page);
+void finish_tiles(const DenseCall& call, const TilePlan& plan, const Tiles& tiles,
+                  const SoftmaxStates& states);
+
+}  // namespace tamis

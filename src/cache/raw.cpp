@@ -1,0 +1,136 @@
+#include "cache/raw.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "attention/dense.h"
+
+namespace tamis::cache {
+namespace {
+
+/// Whether the magnitude of one of `count` numbers of Bits is `limit` or more, by its bits; limit > 0.
+/// Adding what is missing from there to the sign bit carries into it, and never beyond it.
+template <class Bits>
+bool any_from(const std::byte* numbers, std::int64_t count, Bits limit) {
+  constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  constexpr auto per_word = static_cast<std::int64_t>(sizeof(std::uint64_t) / sizeof(Bits));
+  constexpr std::uint64_t each = ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});  // 1 in every number
+  const std::uint64_t magnitudes = each * static_cast<Bits>(sign - 1);
+  const std::uint64_t missing = each * static_cast<Bits>(sign - limit);
+  std::uint64_t carried = 0;
+  std::int64_t i = 0;
+  for (; i + per_word <= count; i += per_word) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, numbers + static_cast<std::size_t>(i) * sizeof(Bits), sizeof word);
+    carried |= (word & magnitudes) + missing;
+  }
+  if (i < count) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, numbers + static_cast<std::size_t>(i) * sizeof(Bits),
+                static_cast<std::size_t>(count - i) * sizeof(Bits));
+    carried |= (word & magnitudes) + missing;
+  }
+  return (carried & (each * sign)) != 0;
+}
+
+struct Limits {
+  std::uint32_t infinite;  ///< bits of infinity
+  std::uint32_t beyond;    ///< of the least number beyond largest_coded; infinite if there is none
+};
+
+Limits limits(DType dtype) {
+  constexpr auto largest = std::bit_cast<std::uint32_t>(largest_coded);
+  if (dtype == DType::f32) return {0x7F80'0000U, largest + 1};
+  if (dtype == DType::bf16) return {0x7F80U, (largest >> 16) + 1};
+  return {0x7C00U, 0x7C00U};
+}
+
+bool all_below(DType dtype, const std::byte* numbers, std::int64_t count, std::uint32_t limit) {
+  return dtype == DType::f32 ? !any_from<std::uint32_t>(numbers, count, limit)
+                             : !any_from<std::uint16_t>(numbers, count, static_cast<std::uint16_t>(limit));
+}
+
+}  // namespace
+
+RawLayout::RawLayout(const Heads& heads, DType stored)
+    : dtype(stored),
+      kv_heads(heads.kv_heads),
+      key_dim(heads.key_dim),
+      value_dim(heads.value_dim),
+      key_bytes(static_cast<std::size_t>(heads.key_dim * size_of(stored))),
+      value_bytes(static_cast<std::size_t>(heads.value_dim * size_of(stored))) {}
+
+int raw_size_for(std::int64_t tokens) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tokens - 1)));
+}
+
+bool all_finite(DType dtype, const std::byte* numbers, std::int64_t count) {
+  return all_below(dtype, numbers, count, limits(dtype).infinite);
+}
+
+bool all_coded(DType dtype, const std::byte* numbers, std::int64_t count) {
+  return all_below(dtype, numbers, count, limits(dtype).beyond);
+}
+
+float number_at(DType dtype, const std::byte* number) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, number, static_cast<std::size_t>(size_of(dtype)));
+  if (dtype == DType::f32) return std::bit_cast<float>(bits);
+  if (dtype == DType::bf16) return to_float(bf16{static_cast<std::uint16_t>(bits)});
+  return to_float(f16{static_cast<std::uint16_t>(bits)});
+}
+
+const std::byte* IncomingRows::at(std::int64_t sequence_offset, std::int64_t row, std::int64_t head) const {
+  return static_cast<const std::byte*>(rows->data) +
+         (sequence_offset + row * rows->token_stride + head * rows->head_stride) * size_of(rows->dtype);
+}
+
+bool IncomingRows::store(const Kernels& kernels, std::int64_t sequence_offset, std::int64_t first,
+                         std::int64_t count, std::int64_t head, std::byte* to) const {
+  const std::int64_t size = size_of(dtype);
+  const std::int64_t step = rows->channel_stride * size_of(rows->dtype);
+  bool finite = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::byte* const row = to + i * dim * size;
+    const std::byte* const from = at(sequence_offset, first + i, head);
+    if (rows->channel_stride == 1 && rows->dtype == dtype) {
+      std::memcpy(row, from, static_cast<std::size_t>(dim * size));
+    } else if (rows->channel_stride == 1) {
+      kernels.widen[kv_type(rows->dtype)](from, reinterpret_cast<float*>(row), dim);
+    } else if (rows->dtype == dtype) {
+      for (std::int64_t c = 0; c < dim; ++c)
+        std::memcpy(row + c * size, from + c * step, static_cast<std::size_t>(size));
+    } else {
+      for (std::int64_t c = 0; c < dim; ++c) {
+        const float x = number_at(rows->dtype, from + c * step);
+        std::memcpy(row + c * size, &x, sizeof x);
+      }
+    }
+    finite = all_finite(dtype, row, dim) && finite;
+  }
+  return finite;
+}
+
+std::int64_t count_mask(const TokenMask& mask) {
+  std::int64_t count = 0;
+  for (const std::uint32_t word : mask) count += std::popcount(word);
+  return count;
+}
+
+TokenMask beyond_codes(const RawLayout& layout, const std::byte* page) {
+  TokenMask mask{};
+  const auto look = [&](const std::byte* rows, std::int64_t dim, std::size_t bytes) {
+    if (all_coded(layout.dtype, rows, block_tokens * dim)) return;
+    for (std::int64_t j = 0; j < block_tokens; ++j)
+      if (!all_coded(layout.dtype, rows + static_cast<std::size_t>(j) * bytes, dim)) add_to_mask(mask, j);
+  };
+  if (layout.dtype == DType::f16) return mask;
+  for (std::int64_t h = 0; h < layout.kv_heads; ++h) {
+    look(layout.key(page, block_tokens, h, 0), layout.key_dim, layout.key_bytes);
+    look(layout.value(page, block_tokens, h, 0), layout.value_dim, layout.value_bytes);
+  }
+  return mask;
+}
+
+}  // namespace tamis::cache

@@ -1,0 +1,40 @@
+// A file that appears under its name only when it is complete: written under a temporary name beside
+// it, synced, then renamed. Costs one fsync of the file and one of its folder.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tamis {
+
+/// Destroyed without `commit`, it leaves nothing behind and the old file, if any, as it was.
+class AtomicFile {
+ public:
+  /// Throws `io` if no file can be made there. A symbolic link is followed, even where it leads to no
+  /// file yet; an existing file passes its permissions on; anything else of that name (a folder, a
+  /// device) is refused, and so is a name like those of temporary files, which another process may take.
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void commit();
+
+ private:
+  [[noreturn]] void fail_system(std::string_view what) const;
+
+  std::string path_;       ///< as the caller said it, for messages
+  std::string target_;     ///< path_ with symbolic links resolved
+  std::string temporary_;  ///< empty once renamed
+  int fd_ = -1;
+};
+
+/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file or not.
+/// Throws `usage` for links that lead in a circle.
+std::string target_of(const std::string& path);
+
+}  // namespace tamis

@@ -1,0 +1,241 @@
+#include "sieve/dropping.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sieve/error_model.h"
+#include "sieve/testing.h"
+#include "sieve/values.h"
+
+namespace tamis::sieve {
+
+using cache::block_tokens;
+
+namespace {
+
+/// How many coded keys a row may use.
+std::int64_t keys_of(const Row& row) {
+  const Budget& budget = *row.budget;
+  if (budget.kind == Budget::Kind::topk) return budget.k;
+  const double k = std::ceil(budget.alpha * std::pow(static_cast<double>(row.seen), budget.exponent));
+  return static_cast<std::int64_t>(std::min(k, 0x1p60));
+}
+
+double largest_reference(const Problem& problem, const Look& look, int r) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::int64_t span = 0; span < problem.spans(); ++span)
+    most = std::max(most, look.reference_of(span, r));
+  return most;
+}
+
+/// A number of one span in the units of the row.
+float in_row(const Look& look, std::int64_t b, int r, double reference, double x) {
+  return static_cast<float>(x * std::exp2(look.reference_of(b / span_blocks, r) - reference));
+}
+
+/// The k-th largest of `count` numbers, 0 if there are not as many; reorders them.
+float kth_largest(float* x, std::int64_t count, std::int64_t k) {
+  if (k > count) return 0.0F;
+  if (k < 1) return std::numeric_limits<float>::infinity();
+  std::nth_element(x, x + (k - 1), x + count, std::greater<>());
+  return x[k - 1];
+}
+
+/// For each row a lower bound of the weight of its k-th heaviest key, in the units of the row: keys whose
+/// upper bound is below are not among them.
+PerRow least_kept(const Problem& problem, const Look& look, const std::array<double, most_rows>& reference,
+                  float* memory) {
+  PerRow least{};
+  for (int r = 0; r < problem.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    std::int64_t n = 0;
+    for (std::int64_t b = 0; b < problem.blocks; ++b) {
+      const double down = 1 / (1 + static_cast<double>(look.at(b, r).psi[0]));
+      const float factor = in_row(look, b, r, reference[i], down);
+      for (std::int64_t j = 0; j < block_tokens; ++j)
+        if (const float weight = look.weights(b, r)[j]; weight > 0) memory[n++] = weight * factor;
+    }
+    least[i] = kth_largest(memory, n, keys_of(problem.row[i]));
+  }
+  return least;
+}
+
+/// Whether a row's window has a position.
+bool in_window(const Row& row, std::int64_t position) {
+  return position < row.budget->sinks || position >= row.seen - row.budget->window;
+}
+
+/// What a block's keys are used with: the weights that stay, and an upper bound of the others' sum.
+struct Kept {
+  Sharpened keys;
+  std::array<double, most_rows> dropped{};
+};
+
+/// Adds up what is used of a block and what is left out of it. A key that is left out is the radius of its
+/// block and the distance of the block's mean away from the output.
+void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* scratch,
+               const Visits& visits) {
+  const cache::HeadBlock block = problem.block(b);
+  const cache::BlockHead& head = block.head();
+  const std::int64_t span = b / span_blocks;
+  const PerRow everything{};
+  if (problem.told[0] != nullptr) tell_block(problem, b, kept.keys.weight);
+  const ValuesRead values = add_values(problem, block, kept.keys, problem.coded(b).levels, everything,
+                                       scratch, visits.out_of(span, 0));
+  const double radius = static_cast<double>(head.value_radius);
+  const double reach = radius + 2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
+  for (int r = 0; r < problem.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    Partial& sum = visits.at(span, r);
+    sum.used += kept.keys.used[i];
+    sum.spread += kept.keys.spread[i];
+    sum.dropped += kept.dropped[i];
+    sum.product += kept.keys.spread[i] * reach + kept.dropped[i] * radius + values.product[i];
+    sum.vanished += static_cast<double>(block_tokens) * vanished_per_key;
+    visits.spread_of(b, r) = static_cast<float>((kept.keys.spread[i] + kept.dropped[i]) * (1 + 0x1p-22));
+  }
+  visits.reads[span] += {kept.keys.key_rows, values.value_rows};
+}
+
+bool is_deepest(const Sharpened& sharp, std::int64_t j) {
+  return (sharp.deepest[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) != 0;
+}
+
+/// Keeps the keys of a block that were read to the last level and for which keep(r, weight) holds.
+template <class Keep>
+Kept keep_some(const Problem& problem, const Look& look, std::int64_t b, const Sharpened& sharp,
+               float* weight, Keep keep) {
+  Kept kept{{weight}, {}};
+  kept.keys.key_rows = sharp.key_rows;
+  const auto last = static_cast<std::size_t>(problem.coded(b).levels - 1);
+  for (int r = 0; r < problem.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    double used = 0;
+    for (std::int64_t j = 0; j < block_tokens; ++j) {
+      float& w = weight[r * block_tokens + j];
+      w = is_deepest(sharp, j) ? sharp.weight[r * block_tokens + j] : 0.0F;
+      if (w > 0 && !keep(r, w)) w = 0;
+      used += static_cast<double>(w);
+    }
+    kept.keys.used[i] = used;
+    const auto psi = static_cast<double>(look.at(b, r).psi[last]);
+    kept.keys.spread[i] = used > 0 ? psi * used : 0;
+    // A difference of sums, of which the first were rounded: what is left out may be less than that moves.
+    const double all = sharp.used[i] + sharp.spread[i];
+    kept.dropped[i] =
+        std::max(0.0, all - kept.keys.used[i] - kept.keys.spread[i]) + gamma(2.0 * block_tokens) * all;
+  }
+  return kept;
+}
+
+void begin(const Problem& problem, const Look& look, const Visits& visits) {
+  for (std::int64_t span = 0; span < problem.spans(); ++span) {
+    visits.reads[span] = {};
+    for (int r = 0; r < problem.rows; ++r) {
+      visits.at(span, r) = {};
+      visits.at(span, r).reference = look.reference_of(span, r);
+    }
+    std::fill_n(visits.out_of(span, 0), problem.rows * visits.value_d32, 0.0F);
+  }
+}
+
+void visit_window(const Problem& problem, const Look& look, float* memory, float* scratch,
+                  const Visits& visits) {
+  float* kept_weight = memory;
+  const Limits everything{};
+  for (std::int64_t b = 0; b < problem.blocks; ++b) {
+    const std::int64_t first = problem.coded(b).first;
+    // First what the look says of all, then the window alone, read to the last level.
+    std::array<double, most_rows> outside{};
+    for (int r = 0; r < problem.rows; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      for (std::int64_t j = 0; j < block_tokens; ++j) {
+        float& weight = look.weights(b, r)[j];
+        if (weight > 0 && in_window(problem.row[i], first + j)) continue;
+        outside[i] += static_cast<double>(weight);
+        weight = 0;
+      }
+      if (outside[i] > 0) outside[i] *= 1 + static_cast<double>(look.at(b, r).psi[0]);
+    }
+    const Sharpened sharp =
+        sharpen_block(problem, problem.block(b), b, look, look.weights(b, 0), everything, scratch);
+    Kept kept = keep_some(problem, look, b, sharp, kept_weight, [](int, float) { return true; });
+    kept.dropped = outside;
+    add_block(problem, b, kept, scratch + sharpen_scratch(problem), visits);
+  }
+}
+
+void visit_heaviest(const Problem& problem, const Look& look, float* memory, float* scratch,
+                    const Visits& visits) {
+  float* kept_weight = memory;
+  float* numbers = memory + problem.rows * block_tokens;
+  auto* sharpened = reinterpret_cast<Sharpened*>(numbers + problem.blocks * block_tokens);
+  std::array<double, most_rows> reference{};
+  for (int r = 0; r < problem.rows; ++r)
+    reference[static_cast<std::size_t>(r)] = largest_reference(problem, look, r);
+  const PerRow least = least_kept(problem, look, reference, numbers);
+
+  // Keys that may be among the heaviest are read to the last level, unless that is known before.
+  for (std::int64_t b = 0; b < problem.blocks; ++b) {
+    Limits limits{};
+    for (std::size_t l = 0; l < limits.size(); ++l)
+      for (int r = 0; r < problem.rows; ++r) {
+        const auto i = static_cast<std::size_t>(r);
+        const double up = 1 + static_cast<double>(look.at(b, r).psi[l]);
+        const double octaves = reference[i] - look.reference_of(b / span_blocks, r);
+        // A little lower: the limit is rounded, and a key at the limit is among the heaviest.
+        limits[l][i] = static_cast<float>(std::min(
+            static_cast<double>(least[i]) / up * std::exp2(std::min(octaves, 200.0)) * (1 - 0x1p-20),
+            0x1p126));
+      }
+    sharpened[b] = sharpen_block(problem, problem.block(b), b, look, look.weights(b, 0), limits, scratch);
+    // Keys that were not read to the last level are known not to be among them.
+    for (int r = 0; r < problem.rows; ++r)
+      for (std::int64_t j = 0; j < block_tokens; ++j)
+        look.weights(b, r)[j] =
+            is_deepest(sharpened[b], j) ? sharpened[b].weight[r * block_tokens + j] : 0.0F;
+    sharpened[b].weight = look.weights(b, 0);
+  }
+  // Of these the k heaviest by their last estimate; of equal ones the earlier.
+  PerRow least_used{};
+  std::array<std::int64_t, most_rows> of_equal{};
+  for (int r = 0; r < problem.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    std::int64_t n = 0;
+    for (std::int64_t b = 0; b < problem.blocks; ++b)
+      for (std::int64_t j = 0; j < block_tokens; ++j)
+        if (const float w = look.weights(b, r)[j]; w > 0)
+          numbers[n++] = in_row(look, b, r, reference[i], static_cast<double>(w));
+    const std::int64_t k = keys_of(problem.row[i]);
+    least_used[i] = kth_largest(numbers, n, k);
+    of_equal[i] = k - std::count_if(numbers, numbers + n, [&](float x) { return x > least_used[i]; });
+  }
+  for (std::int64_t b = 0; b < problem.blocks; ++b) {
+    const Kept kept = keep_some(problem, look, b, sharpened[b], kept_weight, [&](int r, float w) {
+      const auto i = static_cast<std::size_t>(r);
+      const float x = in_row(look, b, r, reference[i], static_cast<double>(w));
+      return x > least_used[i] || (x == least_used[i] && of_equal[i]-- > 0);
+    });
+    add_block(problem, b, kept, scratch + sharpen_scratch(problem), visits);
+  }
+}
+
+}  // namespace
+
+std::int64_t dropping_floats(const Problem& problem) {
+  const auto sharpened = static_cast<std::int64_t>(sizeof(Sharpened) / sizeof(float));
+  return (problem.rows + problem.blocks) * block_tokens + problem.blocks * sharpened + 16;
+}
+
+void visit_some(const Problem& problem, const Look& look, float* memory, float* scratch,
+                const Visits& visits) {
+  begin(problem, look, visits);
+  if (problem.row[0].budget->kind == Budget::Kind::window) {
+    visit_window(problem, look, memory, scratch, visits);
+  } else {
+    visit_heaviest(problem, look, memory, scratch, visits);
+  }
+}
+
+}  // namespace tamis::sieve

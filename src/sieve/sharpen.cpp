@@ -1,0 +1,137 @@
+#include "sieve/sharpen.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tamis::sieve {
+
+using cache::block_tokens;
+
+namespace {
+
+/// Keys of a block that are sharpened together, and their weights.
+struct List {
+  std::uint8_t* key;
+  float* weight;  ///< rows of picked_stride
+  int count = 0;
+};
+
+struct Buffers {
+  Buffers(const Problem& problem, Arena& arena)
+      : weight(arena.take<float>(problem.rows * block_tokens)),
+        dot(arena.take<std::int32_t>(problem.rows * block_tokens)) {
+    for (List& list : lists)
+      list = {arena.take<std::uint8_t>(picked_stride), arena.take<float>(problem.rows * picked_stride), 0};
+  }
+  float* weight;
+  std::int32_t* dot;
+  std::array<List, 2> lists{};
+};
+
+constexpr std::array<std::uint32_t, 4> none{};
+
+/// δ ≤ psi·ê, for no keys too where psi is infinite.
+double spread_of(float psi, double used) { return used > 0 ? static_cast<double>(psi) * used : 0; }
+
+/// Weights of the listed keys at a deeper level.
+void read_level(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, const Look& look,
+                int level, const List& list, std::int32_t* dot) {
+  const auto l = static_cast<std::size_t>(level);
+  problem.kernels.sieve.dot_listed({block.key_plane[l], list.key, list.count}, problem.layout.key_row(),
+                                   look.d32, look.integers(b), look.rows, dot);
+  const float finer = 1.0F / static_cast<float>(1 << (4 * level));
+  for (int r = 0; r < look.rows; ++r) {
+    const Looked& looked = look.at(b, r);
+    const float step = looked.step * finer;
+    float* weight = list.weight + r * picked_stride;
+    problem.kernels.sieve.sharpen(weight, dot + r * block_tokens, list.count, step,
+                                  -7.5F * step * static_cast<float>(looked.sum_x), weight);
+  }
+}
+
+}  // namespace
+
+void fetch_rows(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, const Look& look,
+                const Limits& limits, const PerRow& value_limit) {
+  const auto fetch = [&](const PerRow& limit, const std::uint8_t* rows, std::int64_t bytes) {
+    std::array<std::uint32_t, 4> mask{};
+    for (int r = 0; r < look.rows; ++r)
+      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, limit[static_cast<std::size_t>(r)],
+                                       mask.data());
+    for (std::size_t word = 0; word < mask.size(); ++word)
+      for (std::uint32_t bits = mask[word]; bits != 0; bits &= bits - 1) {
+        const auto j = static_cast<std::int64_t>(32 * word) + std::countr_zero(bits);
+        for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows + j * bytes + at);
+      }
+  };
+  if (look.planes < problem.coded(b).levels)
+    fetch(limits[static_cast<std::size_t>(look.planes - 1)],
+          block.key_plane[static_cast<std::size_t>(look.planes)], problem.layout.key_row());
+  fetch(value_limit, block.value_plane[0], problem.layout.value_row());
+}
+
+std::int64_t sharpen_scratch(const Problem& problem) {
+  Arena arena(nullptr);
+  const Buffers buffers(problem, arena);
+  return arena.floats();
+}
+
+Sharpened sharpen_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
+                        const Look& look, const float* weight, const Limits& limits, float* scratch) {
+  const SieveKernels& kernels = problem.kernels.sieve;
+  const int levels = problem.coded(b).levels;
+  const int rows = look.rows;
+  Arena arena(scratch);
+  Buffers buffers(problem, arena);
+  Sharpened result{weight};
+
+  int level = look.planes - 1;
+  PerRow rest;
+  List* list = buffers.lists.data();
+  List* deeper = list + 1;
+  if (level + 1 < levels) {
+    list->count = kernels.pick(weight, rows, limits[static_cast<std::size_t>(level)].data(), list->key,
+                               list->weight, rest.data());
+  } else {
+    for (int r = 0; r < rows; ++r)
+      rest[static_cast<std::size_t>(r)] =
+          kernels.sum_unmarked(weight + r * block_tokens, block_tokens, none.data());
+  }
+  const auto settle = [&](int r, float used) {
+    const auto i = static_cast<std::size_t>(r);
+    result.used[i] += static_cast<double>(used);
+    result.spread[i] +=
+        spread_of(look.at(b, r).psi[static_cast<std::size_t>(level)], static_cast<double>(used));
+  };
+  for (int r = 0; r < rows; ++r) settle(r, rest[static_cast<std::size_t>(r)]);
+  if (level + 1 >= levels) result.deepest.fill(~0U);
+  if (list->count == 0) return result;
+
+  std::copy_n(weight, rows * block_tokens, buffers.weight);
+  result.weight = buffers.weight;
+  while (list->count > 0) {
+    ++level;
+    read_level(problem, block, b, look, level, *list, buffers.dot);
+    result.key_rows[static_cast<std::size_t>(level)] += list->count;
+    std::array<std::uint32_t, 4> mask{};
+    if (level + 1 < levels)
+      for (int r = 0; r < rows; ++r)
+        kernels.mark_above(list->weight + r * picked_stride, list->count,
+                           limits[static_cast<std::size_t>(level)][static_cast<std::size_t>(r)],
+                           mask.data());
+    for (int r = 0; r < rows; ++r) {
+      const float* sharp = list->weight + r * picked_stride;
+      settle(r, kernels.sum_unmarked(sharp, list->count, mask.data()));
+      for (int i = 0; i < list->count; ++i) buffers.weight[r * block_tokens + list->key[i]] = sharp[i];
+    }
+    if (level + 1 == levels)
+      for (int i = 0; i < list->count; ++i)
+        result.deepest[static_cast<std::size_t>(list->key[i] / 32)] |= 1U << (list->key[i] % 32);
+    deeper->count = kernels.pick_marked(list->key, list->count, mask.data(), rows, list->weight,
+                                        deeper->key, deeper->weight);
+    std::swap(list, deeper);
+  }
+  return result;
+}
+
+}  // namespace tamis::sieve
