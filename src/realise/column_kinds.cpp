@@ -136,20 +136,6 @@ Witness spread(Witness witness, const ColumnKinds& kinds) {
   return witness;
 }
 
-void spread(Verification& verification, const Pattern& pattern, const ColumnKinds& kinds,
-            const Conditions& conditions) {
-  if (conditions.weak) return;
-  for (std::int64_t row = 0; row < pattern.rows; ++row) {
-    if (pattern.columns_of(row).size() == kinds.pattern.columns_of(row).size()) continue;
-    for (Checked& checked : verification.in)
-      if (std::pair(conditions.eps2, row) < std::pair(checked.margin, checked.worst_row)) {
-        checked.margin = conditions.eps2;
-        checked.worst_row = row;
-      }
-    return;
-  }
-}
-
 std::string too_many_keys(const Pattern& pattern, std::int64_t dim, DType dtype) {
   constexpr std::int64_t columns_per_nonzero = 16;
   constexpr double most_bytes = 1 << 28;

@@ -38,11 +38,6 @@ Realisation realise_kinds(const Pattern& pattern, const Pattern& kinds, const Re
 /// A witness of q and k for `kinds.pattern` as one for the given pattern.
 Witness spread(Witness witness, const ColumnKinds& kinds);
 
-/// What verifying that witness gives, from what verifying its keys for `kinds.pattern` gave: between
-/// nonzeros of equal columns (24) has all of ε₂ to spare, since their logits are the same.
-void spread(Verification& verification, const Pattern& pattern, const ColumnKinds& kinds,
-            const Conditions& conditions);
-
 /// A sentence if a key of `dim` numbers for every column would take more memory than a file of so few
 /// nonzeros justifies: more than 256 MiB, with more than 16 columns for each nonzero, and no names for
 /// them. Empty otherwise.

@@ -183,7 +183,9 @@ Realisation realise(const Pattern& pattern, const RealiseOptions& options,
   if (!result.witness) return result;
   refuse_too_many_keys(result.dim, result.witness->k.info().dtype);
   result.witness = spread(std::move(*result.witness), kinds);
-  spread(result.verification, pattern, kinds, options.conditions);
+  // Ratios of equal columns are enclosed as others are, and a merged row may have none.
+  if (kinds.merge() && !options.conditions.weak)
+    result.verification = verify(pattern, *result.witness, options.conditions, options.threads);
   return result;
 }
 

@@ -203,5 +203,18 @@ RC_GTEST_PROP(ColumnKinds, GiveWitnessesAndRefutationsOfThePatternItself, ()) {
   }
 }
 
+// The enclosure of the ratio of two equal columns is not quite 1, and a row may have nothing else.
+TEST(ColumnKinds, GiveTheMarginOfARowOfCopiesAlone) {
+  const Pattern pattern = pattern_of({2, 3, {1, 1, 1, 1, 1, 1}});
+  RealiseOptions wanted;
+  wanted.dim = 2;
+  wanted.threads = 1;
+  const Realisation realised = realise(pattern, wanted);
+  ASSERT_TRUE(realised.witness.has_value());
+  const Verification again = verify(pattern, *realised.witness, wanted.conditions, 1);
+  for (const Arithmetic arithmetic : {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact})
+    EXPECT_EQ(again[arithmetic].margin, realised.verification[arithmetic].margin);
+}
+
 }  // namespace
 }  // namespace tamis::test
