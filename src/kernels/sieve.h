@@ -114,9 +114,6 @@ struct SieveKernels {
   void (*add_values)(const ListedNibbles& listed, std::int64_t row_bytes, const std::uint16_t* centre,
                      const std::uint16_t* step, float unit, std::int64_t d32, int rows, const float* half,
                      const float* used, float* out, std::int64_t out_stride);
-  /// Σ over 128 weights w of what is left where it is read to the least of two levels that leave at most t:
-  /// first·w ≤ t ? first·w : second·w ≤ second_t ? second·w : 0. Monotone in t, bit for bit.
-  float (*remaining)(const float* w, float first, float second, float t, float second_t);
 };
 
 }  // namespace tamis

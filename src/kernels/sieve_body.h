@@ -279,24 +279,9 @@ void add_values(const ListedNibbles& listed, std::int64_t row_bytes, const std::
                       out + r * out_stride, out_stride);
 }
 
-float remaining(const float* w, float first, float second, float t, float second_t) {
-  const V limit = set1(t);
-  const V second_limit = set1(second_t);
-  V sum[2] = {zero(), zero()};  // which do not wait for each other
-  for (int j = 0; j < page_keys; j += W) {
-    const V x = load(w + j);
-    const V a = mul(x, set1(first));
-    const V b = mul(x, set1(second));
-    V& to = sum[j / W % 2];
-    to = add(to, select_less(limit, a, select_less(second_limit, b, zero(), b), a));
-  }
-  return reduce_add(add(sum[0], sum[1]));
-}
-
 constexpr SieveKernels make_sieve_table() {
-  return {fold,       dots_of_plane, dots_of_planes, weigh_keys,  tail_sums,
-          sums_below, mark_above,    sum_unmarked,   pick_marked, pick,
-          dot_listed, sharpen,       distances,      add_values,  remaining};
+  return {fold,         dots_of_plane, dots_of_planes, weigh_keys, tail_sums, sums_below, mark_above,
+          sum_unmarked, pick_marked,   pick,           dot_listed, sharpen,   distances,  add_values};
 }
 
 }  // namespace

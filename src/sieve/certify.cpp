@@ -46,8 +46,20 @@ std::array<double, most_rows> distances(const Problem& problem, const Visits& vi
   }
   const double relative = 1 + (static_cast<double>(layout.value_d32) + 12) * unit_roundoff;
   std::array<float, most_rows> squares;
+  std::array<double, most_rows> factor;
+  cache::HeadBlock next = problem.blocks > 0 ? problem.block(0) : cache::HeadBlock{};
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
-    const cache::HeadBlock block = problem.block(b);
+    const cache::HeadBlock block = next;
+    if (b + 1 < problem.blocks) {
+      next = problem.block(b + 1);
+      __builtin_prefetch(next.record);
+      for (std::int64_t c = 0; c < layout.value_d32; c += 32) __builtin_prefetch(next.value_centre() + c);
+    }
+    if (b % span_blocks == 0)
+      for (int r = 0; r < problem.rows; ++r) {
+        const auto i = static_cast<std::size_t>(r);
+        factor[i] = factor_of(visits.at(b / span_blocks, r), reference[i]);
+      }
     problem.kernels.sieve.distances(block.value_centre(), block.head().value_unit, layout.value_d32, padded,
                                     problem.rows, squares.data());
     for (int r = 0; r < problem.rows; ++r) {
@@ -55,8 +67,7 @@ std::array<double, most_rows> distances(const Problem& problem, const Visits& vi
       const auto spread = static_cast<double>(visits.spread_of(b, r));
       if (spread == 0) continue;  // the distance may be infinite
       // Squares that underflow may take 2^-70 from a distance.
-      sums[i] += spread * factor_of(visits.at(b / span_blocks, r), reference[i]) *
-                 (std::sqrt(static_cast<double>(squares[i])) * relative + 0x1p-69);
+      sums[i] += spread * factor[i] * (std::sqrt(static_cast<double>(squares[i])) * relative + 0x1p-69);
     }
   }
   return sums;

@@ -82,7 +82,7 @@ void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* 
   const PerRow everything{};
   if (problem.told[0] != nullptr) tell_block(problem, b, kept.keys.weight);
   const ValuesRead values = add_values(problem, block, kept.keys, problem.coded(b).levels, everything,
-                                       scratch, visits.out_of(span, 0));
+                                       false, scratch, visits.out_of(span, 0));
   const double radius = static_cast<double>(head.value_radius);
   const double reach = radius + 2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
   for (int r = 0; r < problem.rows; ++r) {

@@ -36,19 +36,22 @@ struct FoldedNorms {
   double reference;  ///< the integer that is subtracted from logits
 };
 
-/// How far an estimate of a key's logit may be off at each level; see docs/certificates.md, "Widths".
-inline std::array<double, cache::most_levels> widths(const cache::BlockHead& head,
-                                                     const FoldedNorms& folded, double root_d,
-                                                     double chain) {
+/// How far estimates of the logits of a block's keys may be off; see docs/certificates.md, "Widths".
+struct Widths {
+  double x;         ///< ‖x‖, at least
+  double at_least;  ///< at any level
+
+  [[nodiscard]] double at(const cache::BlockHead& head, int level) const {
+    return x * static_cast<double>(head.key_missing[static_cast<std::size_t>(level)]) + at_least;
+  }
+};
+inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, double root_d, double chain) {
   const double x = folded.x * (1 + chain * unit_roundoff) + 0x1p-70;
   const double arithmetic =
       unit_roundoff * ((chain + 9) * folded.query * static_cast<double>(head.centre_norm) +
                        142 * root_d * x + 4 * std::abs(folded.reference) + 112);
   const double integers = 0.504 * folded.step * root_d * static_cast<double>(head.reach);
-  std::array<double, cache::most_levels> width;
-  for (std::size_t l = 0; l < width.size(); ++l)
-    width[l] = x * static_cast<double>(head.key_missing[l]) + integers + arithmetic;
-  return width;
+  return {x, integers + arithmetic};
 }
 
 /// Roundings that a term meets on its way into a sum over the keys of a row.

@@ -16,6 +16,7 @@ Look::Look(const Problem& problem, int look_planes, Arena& arena)
   weight = arena.take<float>(blocks * rows * block_tokens);
   folded = arena.take<std::int16_t>(blocks * rows * d32);
   looked = arena.take<Looked>(blocks * rows);
+  values = arena.take<LookedValues>(blocks);
   reference = arena.take<double>(problem.spans() * rows);
   sane = arena.take<bool>(problem.spans());
 }
@@ -62,6 +63,8 @@ void dots(const Problem& problem, const cache::HeadBlock& block, const cache::He
 ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, float* scratch,
                     const Look& look) {
   const cache::BlockHead& head = block.head();
+  look.values[b] = {head.value_spread,
+                    head.value_missing[0] * head.value_spread / std::max(head.value_radius, 0x1p-100F)};
   std::array<Folded, most_rows> folded;
   problem.kernels.sieve.fold(problem.query, look.d32, look.rows, block.key_centre(), block.key_step(),
                              head.key_unit, look.d32, scratch, look.integers(b), folded.data());
@@ -108,10 +111,11 @@ void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int
                               {problem.query_norm[i], std::sqrt(static_cast<double>(out.sum)),
                                static_cast<double>(out.step), reference},
                               root_d, chain);
-    for (int l = look.planes - 1; l < problem.coded(b).levels; ++l)
-      if (!(width[static_cast<std::size_t>(l)] < widest)) look.sane[span] = false;
-    for (std::size_t l = 0; l < width.size(); ++l)
-      out.psi[l] = static_cast<float>(growth(width[l] * log_2) * (1 + 0x1p-22));
+    for (int l = look.planes - 1; l < problem.coded(b).levels; ++l) {
+      const double octaves = width.at(head, l);
+      if (!(octaves < widest)) look.sane[span] = false;
+      out.psi[static_cast<std::size_t>(l)] = static_cast<float>(growth(octaves * log_2) * (1 + 0x1p-22));
+    }
   }
   problem.kernels.sieve.weigh(look.rows, scan.data(), look.weights(b, 0), sums.data(), most.data());
   for (int r = 0; r < look.rows; ++r) {

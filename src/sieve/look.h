@@ -18,6 +18,12 @@ struct Looked {
   std::int32_t sum_x;                         ///< of these
 };
 
+/// Of a block's values, for choosing what to read.
+struct LookedValues {
+  float spread;   ///< root mean square distance from their mean
+  float missing;  ///< the same from what plane 0 says of them, about
+};
+
 struct Look {
   Look(const Problem& problem, int planes, Arena& arena);
 
@@ -27,6 +33,7 @@ struct Look {
   float* weight;         ///< blocks × rows × 128, relative to the reference of the span
   std::int16_t* folded;  ///< blocks × rows × d32
   Looked* looked;        ///< blocks × rows
+  LookedValues* values;  ///< blocks
   double* reference;     ///< spans × rows: integers
   bool* sane;            ///< per span: logits are finite, and widths of all levels at most `widest`
 

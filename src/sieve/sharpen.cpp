@@ -1,7 +1,6 @@
 #include "sieve/sharpen.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace tamis::sieve {
 
@@ -28,8 +27,6 @@ struct Buffers {
   std::array<List, 2> lists{};
 };
 
-constexpr std::array<std::uint32_t, 4> none{};
-
 /// δ ≤ psi·ê, for no keys too where psi is infinite.
 double spread_of(float psi, double used) { return used > 0 ? static_cast<double>(psi) * used : 0; }
 
@@ -51,23 +48,16 @@ void read_level(const Problem& problem, const cache::HeadBlock& block, std::int6
 
 }  // namespace
 
-void fetch_rows(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, const Look& look,
-                const Limits& limits, const PerRow& value_limit) {
-  const auto fetch = [&](const PerRow& limit, const std::uint8_t* rows, std::int64_t bytes) {
-    std::array<std::uint32_t, 4> mask{};
-    for (int r = 0; r < look.rows; ++r)
-      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, limit[static_cast<std::size_t>(r)],
-                                       mask.data());
-    for (std::size_t word = 0; word < mask.size(); ++word)
-      for (std::uint32_t bits = mask[word]; bits != 0; bits &= bits - 1) {
-        const auto j = static_cast<std::int64_t>(32 * word) + std::countr_zero(bits);
-        for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows + j * bytes + at);
-      }
-  };
-  if (look.planes < problem.coded(b).levels)
-    fetch(limits[static_cast<std::size_t>(look.planes - 1)],
-          block.key_plane[static_cast<std::size_t>(look.planes)], problem.layout.key_row());
-  fetch(value_limit, block.value_plane[0], problem.layout.value_row());
+Sharpened not_sharpened(const Problem& problem, std::int64_t b, const Look& look) {
+  Sharpened result{look.weights(b, 0)};
+  for (int r = 0; r < look.rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const Looked& looked = look.at(b, r);
+    result.used[i] = static_cast<double>(looked.sum);
+    result.spread[i] = spread_of(looked.psi[static_cast<std::size_t>(look.planes - 1)], result.used[i]);
+  }
+  if (look.planes == problem.coded(b).levels) result.deepest.fill(~0U);
+  return result;
 }
 
 std::int64_t sharpen_scratch(const Problem& problem) {
@@ -89,14 +79,8 @@ Sharpened sharpen_block(const Problem& problem, const cache::HeadBlock& block, s
   PerRow rest;
   List* list = buffers.lists.data();
   List* deeper = list + 1;
-  if (level + 1 < levels) {
-    list->count = kernels.pick(weight, rows, limits[static_cast<std::size_t>(level)].data(), list->key,
-                               list->weight, rest.data());
-  } else {
-    for (int r = 0; r < rows; ++r)
-      rest[static_cast<std::size_t>(r)] =
-          kernels.sum_unmarked(weight + r * block_tokens, block_tokens, none.data());
-  }
+  list->count = kernels.pick(weight, rows, limits[static_cast<std::size_t>(level)].data(), list->key,
+                             list->weight, rest.data());
   const auto settle = [&](int r, float used) {
     const auto i = static_cast<std::size_t>(r);
     result.used[i] += static_cast<double>(used);
@@ -104,7 +88,6 @@ Sharpened sharpen_block(const Problem& problem, const cache::HeadBlock& block, s
         spread_of(look.at(b, r).psi[static_cast<std::size_t>(level)], static_cast<double>(used));
   };
   for (int r = 0; r < rows; ++r) settle(r, rest[static_cast<std::size_t>(r)]);
-  if (level + 1 >= levels) result.deepest.fill(~0U);
   if (list->count == 0) return result;
 
   std::copy_n(weight, rows * block_tokens, buffers.weight);

@@ -19,12 +19,12 @@ using PerRow = std::array<float, most_rows>;
 /// A key whose weight for some row is above limit[l][row] at level l is read to level l + 1.
 using Limits = std::array<PerRow, cache::most_levels>;
 
-/// Asks for what sharpening and values of a block will read first, as far as the look tells.
-void fetch_rows(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, const Look& look,
-                const Limits& limits, const PerRow& value_limit);
+/// A block of which no deeper plane is read.
+Sharpened not_sharpened(const Problem& problem, std::int64_t b, const Look& look);
 
 std::int64_t sharpen_scratch(const Problem& problem);
-/// `weight`: rows × 128 estimates of the look, or 0 for keys that are left out.
+/// `weight`: rows × 128 estimates of the look, or 0 for keys that are left out. The block has planes beyond
+/// those of the look.
 Sharpened sharpen_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
                         const Look& look, const float* weight, const Limits& limits, float* scratch);
 

@@ -57,7 +57,7 @@ Waterline visit_for_mass(const Problem& problem, const RawResult& raw, const Kep
   share.fill(planned_share);
   Waterline line;
   for (int attempt = 1;; ++attempt) {
-    line = waterline_for_mass(problem, kept.look, raw.row, share);
+    line = waterline_for_mass(problem, kept.look, raw.row, share, threads.scratch(threads.context, 0));
     visit_all(problem, kept, line, threads);
     bool again = false;
     for (int r = 0; r < problem.rows; ++r) {
@@ -148,8 +148,8 @@ std::int64_t sparse_floats(const Problem& problem) {
 }
 
 std::int64_t sparse_scratch(const Problem& problem) {
-  return std::max(
-      {look_scratch(problem), visit_scratch(problem), raw_scratch(problem), certify_scratch(problem)});
+  return std::max({look_scratch(problem), waterline_scratch(problem), visit_scratch(problem),
+                   raw_scratch(problem), certify_scratch(problem)});
 }
 
 Outcome attend_sparse(const Problem& problem, float* memory, const Threads& threads) {

@@ -50,7 +50,7 @@ std::int64_t values_scratch(const Problem& problem) {
 }
 
 ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, const Sharpened& keys,
-                      int levels, const PerRow& threshold, float* scratch, float* out) {
+                      int levels, const PerRow& threshold, bool all_below, float* scratch, float* out) {
   const SieveKernels& kernels = problem.kernels.sieve;
   const cache::BlockHead& head = block.head();
   const int rows = problem.rows;
@@ -62,9 +62,14 @@ ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, con
   PerRow used;
   // Bounds are those of the block's farthest value; what to read is decided by a typical one.
   const float typical = head.value_spread / std::max(head.value_radius, 0x1p-100F);
-  const PerRow limit = limits_of(rows, threshold, head.value_spread);
-  lists[0].count =
-      kernels.pick(keys.weight, rows, limit.data(), lists[0].token, lists[0].weight, rest.data());
+  if (all_below) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+      rest[i] = static_cast<float>(keys.used[i]);
+  } else {
+    const PerRow limit = limits_of(rows, threshold, head.value_spread);
+    lists[0].count =
+        kernels.pick(keys.weight, rows, limit.data(), lists[0].token, lists[0].weight, rest.data());
+  }
   for (int r = 0; r < rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     used[i] = static_cast<float>(keys.used[i]);

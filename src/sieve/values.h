@@ -13,8 +13,9 @@ struct ValuesRead {
 };
 
 std::int64_t values_scratch(const Problem& problem);
-/// Adds Σ ê·v̂ to `out`, rows of value_d32 floats. `threshold` is on ê·r, in the units of the block's span.
+/// Adds Σ ê·v̂ to `out`, rows of value_d32 floats. `threshold` is on ê·r, in the units of the block's span;
+/// `all_below` says that it is known to be above all of them.
 ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, const Sharpened& keys,
-                      int levels, const PerRow& threshold, float* scratch, float* out);
+                      int levels, const PerRow& threshold, bool all_below, float* scratch, float* out);
 
 }  // namespace tamis::sieve

@@ -1,6 +1,7 @@
 #include "sieve/visit.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sieve/error_model.h"
 #include "sieve/sharpen.h"
@@ -8,6 +9,8 @@
 #include "sieve/values.h"
 
 namespace tamis::sieve {
+
+using cache::block_tokens;
 
 Visits::Visits(const Problem& problem, Arena& arena)
     : rows(problem.rows), value_d32(problem.layout.value_d32) {
@@ -23,15 +26,52 @@ std::int64_t visit_scratch(const Problem& problem) {
 
 namespace {
 
-/// Thresholds on weights: above them a key's uncertainty is above the waterline.
-Limits limits_of(const Look& look, std::int64_t b, const PerRow& threshold) {
-  Limits limits;
-  for (std::size_t l = 0; l < limits.size(); ++l)
-    for (int r = 0; r < look.rows; ++r) {
-      const auto i = static_cast<std::size_t>(r);
-      limits[l][i] = std::min(threshold[i] / std::max(look.at(b, r).psi[l], 0x1p-100F), 0x1p126F);
-    }
-  return limits;
+/// Thresholds on weights for each level, above which a key's uncertainty is above the waterline, and for
+/// values.
+struct Above {
+  Limits key;
+  PerRow value;
+  bool no_keys = true;    ///< no key of the block is above what holds at the level of the look
+  bool no_values = true;  ///< by the estimates of the look
+};
+
+/// Asks for what will be read of a block, as far as the look tells.
+Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const PerRow& key_threshold,
+                 const PerRow& value_threshold) {
+  const int rows = look.rows;
+  const int levels = problem.coded(b).levels;
+  const cache::HeadBlock block = problem.block(b);
+  const auto limit_of = [](float threshold, float per_weight) {
+    return std::min(threshold / std::max(per_weight, 0x1p-100F), 0x1p126F);
+  };
+  Above above;
+  for (int r = 0; r < rows; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const Looked& looked = look.at(b, r);
+    for (int l = look.planes - 1; l + 1 < levels; ++l)
+      above.key[static_cast<std::size_t>(l)][i] =
+          limit_of(key_threshold[i], looked.psi[static_cast<std::size_t>(l)]);
+    above.value[i] = limit_of(value_threshold[i], look.values[b].spread);
+    if (look.planes < levels && looked.most > above.key[static_cast<std::size_t>(look.planes - 1)][i])
+      above.no_keys = false;
+    if (looked.most > above.value[i]) above.no_values = false;
+  }
+  const auto fetch = [&](const PerRow& limit, const std::uint8_t* plane, std::int64_t bytes) {
+    std::array<std::uint32_t, 4> mask{};
+    for (int r = 0; r < rows; ++r)
+      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, limit[static_cast<std::size_t>(r)],
+                                       mask.data());
+    for (std::size_t word = 0; word < mask.size(); ++word)
+      for (std::uint32_t bits = mask[word]; bits != 0; bits &= bits - 1) {
+        const auto j = static_cast<std::int64_t>(32 * word) + std::countr_zero(bits);
+        for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(plane + j * bytes + at);
+      }
+  };
+  if (!above.no_keys)
+    fetch(above.key[static_cast<std::size_t>(look.planes - 1)],
+          block.key_plane[static_cast<std::size_t>(look.planes)], problem.layout.key_row());
+  if (!above.no_values) fetch(above.value, block.value_plane[0], problem.layout.value_row());
+  return above;
 }
 
 }  // namespace
@@ -51,26 +91,18 @@ void visit_span(const Problem& problem, const Look& look, const Waterline& line,
   Reads reads;
   const std::int64_t first = span * span_blocks;
   const std::int64_t end = problem.span_end(span);
-  const auto fetch = [&](std::int64_t b) {
-    const cache::HeadBlock block = problem.block(b);
-    PerRow value_limit;
-    for (int r = 0; r < rows; ++r) {
-      const auto i = static_cast<std::size_t>(r);
-      value_limit[i] = value_threshold[i] / std::max(block.head().value_spread, 0x1p-100F);
-    }
-    const Limits limits = limits_of(look, b, key_threshold);
-    fetch_rows(problem, block, b, look, limits, value_limit);
-    return limits;
-  };
-  Limits limits = fetch(first);
+  Above above = look_ahead(problem, look, first, key_threshold, value_threshold);
   for (std::int64_t b = first; b < end; ++b) {
-    const Limits ahead = b + 1 < end ? fetch(b + 1) : limits;
+    const Above next =
+        b + 1 < end ? look_ahead(problem, look, b + 1, key_threshold, value_threshold) : above;
     const cache::HeadBlock block = problem.block(b);
     const cache::BlockHead& head = block.head();
-    const Sharpened keys = sharpen_block(problem, block, b, look, look.weights(b, 0), limits, scratch);
-    limits = ahead;
+    const Sharpened keys =
+        above.no_keys ? not_sharpened(problem, b, look)
+                      : sharpen_block(problem, block, b, look, look.weights(b, 0), above.key, scratch);
     if (problem.told[0] != nullptr) tell_block(problem, b, keys.weight);
     const ValuesRead values = add_values(problem, block, keys, problem.coded(b).levels, value_threshold,
+                                         above.no_keys && above.no_values,
                                          scratch + sharpen_scratch(problem), visits.out_of(span, 0));
     // A value that is read is at most the radius and what its level misses away from its block's mean.
     const double radius = static_cast<double>(head.value_radius) +
@@ -82,10 +114,11 @@ void visit_span(const Problem& problem, const Look& look, const Waterline& line,
       sum.spread += keys.spread[i];
       if (keys.spread[i] > 0) sum.product += keys.spread[i] * radius;
       sum.product += values.product[i];
-      sum.vanished += static_cast<double>(cache::block_tokens) * vanished_per_key;
+      sum.vanished += static_cast<double>(block_tokens) * vanished_per_key;
       visits.spread_of(b, r) = static_cast<float>(keys.spread[i] * (1 + 0x1p-22));
     }
     reads += {keys.key_rows, values.value_rows};
+    above = next;
   }
   visits.reads[span] = reads;
 }

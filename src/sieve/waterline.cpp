@@ -2,9 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
-
-#include "sieve/walk.h"
+#include <span>
+#include <tuple>
 
 namespace tamis::sieve {
 
@@ -12,133 +11,150 @@ using cache::block_tokens;
 
 namespace {
 
-using Four = std::array<double, 4>;
-/// Points of thresholds per octave: what finer ones would save is less than their search takes.
-constexpr int fineness = 16;
+using Four = std::array<float, 4>;
+
+/// A block's weights of one row, and what they leave by a threshold, all in units of the row's reference.
+struct Part {
+  float first;   ///< per weight that is not read on
+  float second;  ///< per weight that is, or that stays at the last level, whatever is left
+  float ratio;   ///< infinite where the second level is the last: see tail_sums
+  float rest;    ///< of all weights if none is read on
+  float top;     ///< of the largest
+};
+
+/// What remains of a row by a threshold t: Σ over weights w of first·w where that is at most t, else of
+/// second·w, where that is at most t or there is no third level. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
+class Remains {
+ public:
+  /// `levels_of(b)` is what a weight of 1 leaves at the first level, at the second, and whether that is the
+  /// last.
+  template <class LevelsOf>
+  Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts,
+          LevelsOf levels_of)
+      : problem_(problem), look_(look), r_(r), parts_(parts, static_cast<std::size_t>(problem.blocks)) {
+    float scale = 0;
+    for (std::int64_t b = 0; b < problem.blocks; ++b) {
+      if (b % span_blocks == 0)
+        scale = static_cast<float>(
+            std::exp2(std::max(look.reference_of(b / span_blocks, r) - reference, -120.0)));
+      const Looked& looked = look.at(b, r);
+      const auto [first, second, last] = levels_of(b);
+      Part& part = parts_[static_cast<std::size_t>(b)];
+      part = {first * scale, second * scale, last ? 0x1p100F : 1.0F, looked.sum * first * scale,
+              looked.most * first * scale};
+      all_ += static_cast<double>(part.rest);
+      if (last) stays_ += static_cast<double>(looked.sum * part.second);
+      top_ = std::max(top_, part.top);
+    }
+  }
+
+  /// By an infinite threshold.
+  [[nodiscard]] double all() const { return all_; }
+
+  /// A threshold by which at most `limit` remains, and at least least_kept of it where one more key would
+  /// not change that much; 0 if there is none. Beside the limit it depends on `near`, where the search
+  /// begins. With `sampled` what remains is estimated from a part of the blocks.
+  [[nodiscard]] double threshold(double limit, double near, bool sampled) const {
+    if (!(limit > 0) || !(stays_ <= limit)) return 0;
+    if (all_ <= limit) return 0x1p100;
+    double ratio = 4;  // between thresholds that are tried
+    Four t = around(near, ratio);
+    bool sample = parts_.size() > 2 * sampled_blocks;
+    double below = 0;
+    double above = static_cast<double>(top_);
+    double kept = 0;  // at `below`
+    for (int pass = 1; pass <= most_passes; ++pass) {
+      const std::array<double, 4> sums = at(t, sample);
+      std::size_t yes = 0;
+      while (yes < 4 && sums[yes] <= limit) ++yes;
+      if (yes > 0 && static_cast<double>(t[yes - 1]) > below) {
+        below = static_cast<double>(t[yes - 1]);
+        kept = sums[yes - 1];
+      }
+      if (yes < 4) above = std::min(above, static_cast<double>(t[yes]));
+      const bool found = below > 0 && (kept >= least_kept * limit || above <= 1.02 * below);
+      if (found && (!sample || sampled)) return below;
+      if (found) {
+        // All blocks say nearly the same.
+        sample = false;
+        ratio = 1.06;
+        t = around(below, ratio);
+        below = 0;
+        above = static_cast<double>(top_);
+      } else if (below == 0) {
+        ratio *= ratio;
+        t = around(above / (ratio * ratio * ratio), ratio);
+      } else {
+        const double step = std::pow(above / below, 0.2);
+        for (int i = 0; i < 4; ++i)
+          t[static_cast<std::size_t>(i)] = static_cast<float>(below * std::pow(step, i + 1));
+      }
+    }
+    return below;
+  }
+
+ private:
+  static constexpr std::size_t sampled_blocks = 64;
+  static constexpr double least_kept = 0.94;
+  static constexpr int most_passes = 24;
+
+  static Four around(double near, double ratio) {
+    Four t;
+    double at = near / (ratio * std::sqrt(ratio));
+    for (float& x : t) {
+      x = static_cast<float>(std::clamp(at, 0x1p-126, 0x1p100));
+      at *= ratio;
+    }
+    return t;
+  }
+
+  /// What remains by four thresholds, ascending. Of a sample: all blocks of which much may remain, and some
+  /// of the others, which stand for these.
+  [[nodiscard]] std::array<double, 4> at(const Four& t, bool sample) const {
+    const auto heavy = static_cast<float>(sample ? all_ / (sampled_blocks / 2) : 0);
+    const std::size_t stride = parts_.size() / sampled_blocks;
+    Four read{}, drawn{};
+    double light = 0;
+    double others = 0;
+    double drawn_rest = 0;
+    std::size_t count = 0;
+    for (std::size_t b = 0; b < parts_.size(); ++b) {
+      const Part& part = parts_[b];
+      if (part.top <= t[0]) {
+        light += static_cast<double>(part.rest);
+      } else if (part.rest >= heavy) {
+        add(b, t, read);
+      } else {
+        others += static_cast<double>(part.rest);
+        if (count++ % stride != 0) continue;
+        drawn_rest += static_cast<double>(part.rest);
+        add(b, t, drawn);
+      }
+    }
+    const double worth = drawn_rest > 0 ? others / drawn_rest : 0;
+    std::array<double, 4> sums;
+    for (std::size_t i = 0; i < 4; ++i)
+      sums[i] = light + static_cast<double>(read[i]) + worth * static_cast<double>(drawn[i]);
+    return sums;
+  }
+  void add(std::size_t b, const Four& t, Four& sums) const {
+    const Part& part = parts_[b];
+    problem_.kernels.sieve.tail_sums(look_.weights(static_cast<std::int64_t>(b), r_), block_tokens,
+                                     part.first, part.second, part.ratio, t.data(), sums.data());
+  }
+
+  const Problem& problem_;
+  const Look& look_;
+  int r_;
+  std::span<Part> parts_;
+  double all_ = 0;
+  double stays_ = 0;  ///< by a threshold of 0
+  float top_ = 0;
+};
 
 /// Where the weights of a span of blocks are summed: what a threshold of the row becomes there.
 double span_scale(const Look& look, std::int64_t block, int r, double reference) {
   return std::exp2(std::min(reference - look.reference_of(block / span_blocks, r), 120.0));
-}
-
-/// Of numbers proportional to the weights of a block, read to the least of two levels at which they are
-/// below a threshold: their sums for four thresholds.
-struct TwoLevels {
-  float first;   ///< per weight, at the level that all are read to
-  float second;  ///< at the next one
-  bool last;     ///< whether the second level is the last, where they stay whatever the threshold
-};
-
-TwoLevels key_levels(const Problem& problem, const Look& look, std::int64_t b, int r) {
-  const Looked& looked = look.at(b, r);
-  const int levels = problem.coded(b).levels;
-  const auto psi = [&](int l) { return std::min(looked.psi[static_cast<std::size_t>(l)], 0x1p60F); };
-  const int first = look.planes - 1;
-  return {psi(first), psi(std::min(first + 1, levels - 1)), first + 2 >= levels};
-}
-
-TwoLevels value_levels(const Problem& problem, std::int64_t b) {
-  const cache::BlockHead& head = problem.block(b).head();
-  const float typical = head.value_spread / std::max(head.value_radius, 0x1p-100F);
-  return {head.value_spread, head.value_missing[0] * typical, problem.coded(b).levels == 1};
-}
-
-/// Adds what remains of a block's weights to the sums of four thresholds, which are of the row.
-void add_remaining(const Problem& problem, const Look& look, std::int64_t b, int r, const TwoLevels& levels,
-                   double scale, const std::array<float, 4>& thresholds, Four& sums) {
-  const Looked& looked = look.at(b, r);
-  std::array<float, 4> limit, below{};
-  for (std::size_t i = 0; i < 4; ++i)
-    limit[i] = static_cast<float>(std::min(static_cast<double>(thresholds[i]) * scale, 0x1p126));
-  const float least = *std::min_element(limit.begin(), limit.end());
-  if (looked.most * levels.first <= least) {
-    below.fill(looked.sum * levels.first);
-  } else {
-    problem.kernels.sieve.tail_sums(look.weights(b, r), block_tokens, levels.first, levels.second,
-                                    levels.last ? 0x1p100F : 1.0F, limit.data(), below.data());
-  }
-  for (std::size_t i = 0; i < 4; ++i) sums[i] += static_cast<double>(below[i]) / scale;
-}
-
-/// What remains of a row for four thresholds, of one block in `stride`.
-template <class LevelsOf>
-Four remaining(const Problem& problem, const Look& look, int r, double reference, std::int64_t stride,
-               const std::array<float, 4>& thresholds, LevelsOf levels_of) {
-  Four sums{};
-  std::int64_t span = -1;
-  double scale = 0;
-  for (std::int64_t b = stride / 2; b < problem.blocks; b += stride) {
-    if (b / span_blocks != span) {
-      span = b / span_blocks;
-      scale = span_scale(look, b, r, reference);
-    }
-    add_remaining(problem, look, b, r, levels_of(b), scale, thresholds, sums);
-  }
-  return sums;
-}
-
-/// Blocks that stand for all: one in `stride`, the one in the middle.
-std::int64_t stride_of_sample(std::int64_t blocks) { return std::max<std::int64_t>(1, blocks / 64); }
-
-/// The largest threshold of the grid at which what remains of a sample of a row is at most its share of
-/// `limit`.
-template <class LevelsOf>
-double threshold_of_sample(const Problem& problem, const Look& look, int r, double reference, double limit,
-                           double near, LevelsOf levels_of) {
-  if (!(limit > 0)) return 0;
-  const std::int64_t stride = stride_of_sample(problem.blocks);
-  const std::int64_t looked_at = (problem.blocks + stride - 1 - stride / 2) / stride;
-  const double share = static_cast<double>(looked_at) / static_cast<double>(problem.blocks);
-  Walk walk;
-  walk.start(fineness, near);
-  while (!walk.done()) {
-    const Four sums = remaining(problem, look, r, reference, stride, walk.asked(), levels_of);
-    walk.answer([&](int i) { return sums[static_cast<std::size_t>(i)] <= share * limit; });
-  }
-  return walk.last_yes();
-}
-
-/// What remains of a row by one threshold, of all blocks.
-template <class LevelsOf>
-double remaining_of_all(const Problem& problem, const Look& look, int r, double reference, double threshold,
-                        LevelsOf levels_of) {
-  double sum = 0;
-  for (std::int64_t span = 0; span < problem.spans(); ++span) {
-    const double scale = span_scale(look, span * span_blocks, r, reference);
-    const auto limit = static_cast<float>(std::min(threshold * scale, 0x1p126));
-    double of_span = 0;
-    for (std::int64_t b = span * span_blocks; b < problem.span_end(span); ++b) {
-      const TwoLevels levels = levels_of(b);
-      const Looked& looked = look.at(b, r);
-      of_span += static_cast<double>(looked.most * levels.first <= limit
-                                         ? looked.sum * levels.first
-                                         : problem.kernels.sieve.remaining(look.weights(b, r), levels.first,
-                                                                           levels.second, limit,
-                                                                           levels.last ? 0x1p126F : limit));
-    }
-    sum += of_span / scale;
-  }
-  return sum;
-}
-
-/// A threshold at which what remains of all blocks is at most `limit`, and not much less: what a sample
-/// says, corrected by what that leaves.
-template <class LevelsOf>
-double threshold_of_all(const Problem& problem, const Look& look, int r, double reference, double limit,
-                        double near, LevelsOf levels_of) {
-  double threshold = threshold_of_sample(problem, look, r, reference, limit, near, levels_of);
-  if (!(threshold > 0) || stride_of_sample(problem.blocks) == 1) return threshold;
-  double best = 0;
-  for (int questions = 1; questions <= 3 || (best == 0 && questions < 100); ++questions) {
-    const double sum = remaining_of_all(problem, look, r, reference, threshold, levels_of);
-    if (sum <= limit) {
-      best = std::max(best, threshold);
-      if (sum >= 0.94 * limit) break;
-    }
-    // Sums grow more slowly than thresholds, if anything.
-    threshold *= std::clamp(0.98 * limit / std::max(sum, 0x1p-100), 0.25, 2.0);
-  }
-  return best;
 }
 
 /// How many keys of a block are above a threshold for some row: bits of a mask.
@@ -193,6 +209,8 @@ double bytes_above(const Problem& problem, const Look& look, std::span<const Exp
 std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& look,
                                             std::span<const Partial> raw) {
   std::array<Expected, most_rows> all;
+  double distances = 0;
+  for (std::int64_t b = 0; b < problem.blocks; ++b) distances += static_cast<double>(look.values[b].spread);
   for (int r = 0; r < problem.rows; ++r) {
     Expected& e = all[static_cast<std::size_t>(r)];
     const Partial& exact = raw[static_cast<std::size_t>(r)];
@@ -212,36 +230,58 @@ std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& 
         const float psi = std::min(looked.psi[static_cast<std::size_t>(look.planes - 1)], 0x1p60F);
         used += static_cast<double>(looked.sum);
         spread += static_cast<double>(looked.sum) * static_cast<double>(psi);
-        e.distance += static_cast<double>(problem.block(b).head().value_spread);
       }
       const double scale = std::exp2(look.reference_of(span, r) - e.reference);
       e.used += used * scale;
       e.spread += spread * scale;
     }
-    if (problem.blocks > 0) e.distance *= e.used / static_cast<double>(problem.blocks);
+    if (problem.blocks > 0) e.distance = distances * e.used / static_cast<double>(problem.blocks);
   }
   return all;
 }
 
+std::int64_t waterline_scratch(const Problem& problem) {
+  Arena arena(nullptr);
+  arena.take<Part>(problem.blocks);
+  return arena.floats();
+}
+
 Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span<const Partial> raw,
-                             std::span<const double> share) {
+                             std::span<const double> share, float* scratch) {
   const auto expected = expected_of(problem, look, raw);
+  Part* parts = Arena(scratch).take<Part>(problem.blocks);
   Waterline line;
+  // Heads that share keys have thresholds of a size, as a share of what may remain.
+  double near_key = 1.0 / 64;
+  double near_value = 1.0 / 64;
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     const Expected& e = expected[i];
     const double eps = problem.row[i].budget->eps;
     line.reference[i] = e.reference;
     const double exact = raw[i].used > 0 ? raw[i].spread * std::exp2(raw[i].reference - e.reference) : 0;
-    const double limit = share[i] * eps * e.used - exact;
-    line.key[i] = e.spread - exact <= limit
-                      ? 0x1p100
-                      : threshold_of_all(problem, look, r, e.reference, limit, 0.01 * eps * e.used,
-                                         [&](std::int64_t b) { return key_levels(problem, look, b, r); });
-    // A sample alone would leave the values of a few heavy keys unread where none of them is in it.
-    line.value[i] =
-        threshold_of_all(problem, look, r, e.reference, problem.options.value_share * eps * e.distance,
-                         0.01 * eps * e.distance, [&](std::int64_t b) { return value_levels(problem, b); });
+    const double left = share[i] * eps * e.used - exact;
+    const auto key_levels = [&](std::int64_t b) {
+      const Looked& looked = look.at(b, r);
+      const int levels = problem.coded(b).levels;
+      const auto psi = [&](int l) { return std::min(looked.psi[static_cast<std::size_t>(l)], 0x1p60F); };
+      const int first = look.planes - 1;
+      return std::tuple(psi(first), psi(std::min(first + 1, levels - 1)), first + 2 >= levels);
+    };
+    line.key[i] =
+        Remains(problem, look, r, e.reference, parts, key_levels).threshold(left, near_key * left, false);
+    const double error = problem.options.value_share * eps * e.distance;
+    const auto value_levels = [&](std::int64_t b) {
+      const LookedValues& values = look.values[b];
+      return std::tuple(values.spread, values.missing, problem.coded(b).levels == 1);
+    };
+    line.value[i] = Remains(problem, look, r, e.reference, parts, value_levels)
+                        .threshold(error, near_value * error, true);
+    const auto keep = [](double& near, double threshold, double of) {
+      if (threshold > 0 && threshold < 0x1p99) near = threshold / of;
+    };
+    keep(near_key, line.key[i], left);
+    keep(near_value, line.value[i], error);
   }
   return line;
 }
@@ -256,8 +296,9 @@ Waterline waterline_for_bytes(const Problem& problem, const Look& look, std::spa
                          threshold);
     return sum;
   };
-  int low = -60 * fineness,
-      high = 10 * fineness;  // of thresholds 2^(i/fineness): too many bytes, few enough
+  constexpr int fineness = 16;  // points per octave: 2^(i/fineness)
+  int low = -60 * fineness;     // too many bytes
+  int high = 10 * fineness;     // few enough
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
     if (cost(std::exp2(static_cast<double>(middle) / fineness)) <= bytes) {

@@ -36,7 +36,8 @@ std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& 
 /// For budgets of mass: such that the uncertainty that is expected to remain is share[r]·eps of Σ ê, and
 /// that values add value_share·eps to the error, relative to their distance from their mean.
 Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span<const Partial> raw,
-                             std::span<const double> share);
+                             std::span<const double> share, float* scratch);
+std::int64_t waterline_scratch(const Problem& problem);
 
 /// For budgets of bytes: one threshold, relative to each row's Σ ê, such that the planes of keys and values
 /// that are expected to be read after the look take at most `bytes`.

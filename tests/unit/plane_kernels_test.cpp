@@ -161,26 +161,5 @@ TEST(PlaneKernels, ValuesAreAddedAsSumsOfNibblesOfSeveralPlanes) {
   });
 }
 
-TEST(PlaneKernels, WhatRemainsIsReadToTheLeastLevelThatLeavesLittle) {
-  std::mt19937 random(4);
-  std::uniform_real_distribution<float> uniform(0, 1);
-  for_each_target([&](const char* name) {
-    SCOPED_TRACE(name);
-    std::vector<float> w(128);
-    for (float& x : w) x = uniform(random);
-    constexpr float first = 0.25F, second = 0x1p-5F;  // powers of two: products are exact
-    for (const float t : {0.0F, 0.01F, 0.1F, 0.3F})
-      for (const float second_t : {0.0F, 0.02F, 0x1p100F}) {
-        double expected = 0;
-        for (const float x : w)
-          expected += static_cast<double>(first * x <= t           ? first * x
-                                          : second * x <= second_t ? second * x
-                                                                   : 0.0F);
-        EXPECT_NEAR(kernels().sieve.remaining(w.data(), first, second, t, second_t), expected,
-                    128 * u * expected);
-      }
-  });
-}
-
 }  // namespace
 }  // namespace tamis
