@@ -64,6 +64,9 @@ sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora under saniti
 bench: deps ## dense attention against torch and ggml, written to docs/results
 	@$(call bench,dense)
 
+bench-sieve: deps ## sparse decode from a cache against torch, ggml and dense tamis, fifteen minutes, to docs/results
+	@$(call bench,sieve)
+
 bench-profile: deps ## a profile pass against dense attention over the same keys, and its memory
 	@$(call build,bench)
 	@$(python) bench/profile_pass.py --build build/bench $(BENCH_ARGS)
@@ -105,4 +108,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean

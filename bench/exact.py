@@ -48,6 +48,7 @@ class Exact:
         kv_heads, n, _ = k.shape
         group = heads // kv_heads
         self.out = np.empty((heads, rows, d))
+        self.lse = np.empty((heads, rows))
         self.absolute = np.empty_like(self.out)  # A
         self.small = np.empty_like(self.out)  # Σ_{w_j < u} w_j |v_j| for u of f16
         self.large = np.empty((heads, rows, 1))  # #{w_j ≥ u} + rescalings
@@ -69,6 +70,7 @@ class Exact:
             w /= total
 
             shape = (group, rows, d)
+            self.lse[mine] = (top + np.log(total)).reshape(group, rows)
             self.out[mine] = (w @ values).reshape(shape)
             np.abs(values, out=values)
             self.absolute[mine] = (w @ values).reshape(shape)

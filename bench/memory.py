@@ -23,6 +23,11 @@ def allocate(shape, dtype):
     return np.frombuffer(pages, dtype, int(np.prod(shape))).reshape(shape)
 
 
+def resident():
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
 def huge_share():
     """Share of this process's anonymous memory that lies in huge pages."""
     text = Path("/proc/self/smaps_rollup").read_text()

@@ -84,8 +84,8 @@ enum class Reached : std::uint8_t {
   met = 0,          ///< the budget
   stored_bits = 1,  ///< a mass budget was not proved: all stored bits were read, and prove `tau`
   look_alone = 2,   ///< a budget of bytes was exceeded by what is read anyway: the first look, raw tokens,
-                   ///< or everything where attention is dense
-  not_finite = 3,  ///< the query, or its logits, are not finite: output NaN, certificate of infinities
+                    ///< or everything where attention is dense
+  not_finite = 3,   ///< the query, or its logits, are not finite: output NaN, certificate of infinities
 };
 [[nodiscard]] TAMIS_API const char* words_for(Reached reached);
 

@@ -78,11 +78,10 @@ struct SieveKernels {
   // kernels below w has n ≤ 128 weights, followed by zeros up to a whole vector; mark_above takes any n,
   // and as many words as that needs.
 
-  /// With a = first·w and b = second·w: Σ (a ≤ t ? a : b ≤ ratio·t ? b : 0), added to sum[i] for each of
-  /// the four thresholds t[i]. Monotone in t, bit for bit.
-  void (*tail_sums)(const float* w, int n, float first, float second, float ratio, const float* t,
-                    float* sum);
-  /// Σ (w ≤ t ? w : 0), likewise.
+  /// With a, b, c = left[0]·w, left[1]·w, left[2]·w: Σ (a ≤ t ? a : b ≤ t ? b : c), added to sum[i] for
+  /// each of the four thresholds t[i].
+  void (*tail_sums)(const float* w, int n, const float* left, const float* t, float* sum);
+  /// Σ (w ≤ t ? w : 0), likewise. Monotone in t, bit for bit.
   void (*sums_below)(const float* w, int n, const float* t, float* sum);
   /// Sets the bits of `mask` where w > t.
   void (*mark_above)(const float* w, int n, float t, std::uint32_t* mask);

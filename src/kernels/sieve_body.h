@@ -105,20 +105,20 @@ void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, con
   if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot);
 }
 
-void tail_sums(const float* w, int n, float first, float second, float ratio, const float* t, float* sum) {
-  V s[4], limit[4], second_limit[4];
+void tail_sums(const float* w, int n, const float* left, const float* t, float* sum) {
+  V s[4], limit[4];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     s[i] = zero();
     limit[i] = set1(t[i]);
-    second_limit[i] = set1(t[i] * ratio);
   }
   for (int j = 0; j < n; j += W) {
     const V x = load(w + j);
-    const V a = mul(x, set1(first));
-    const V b = mul(x, set1(second));
+    const V a = mul(x, set1(left[0]));
+    const V b = mul(x, set1(left[1]));
+    const V c = mul(x, set1(left[2]));
     for (int i = 0; i < 4; ++i)
-      s[i] = add(s[i], select_less(limit[i], a, select_less(second_limit[i], b, zero(), b), a));
+      s[i] = add(s[i], select_less(limit[i], a, select_less(limit[i], b, c, b), a));
   }
   for (int i = 0; i < 4; ++i) sum[i] += reduce_add(s[i]);
 }

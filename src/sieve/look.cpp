@@ -45,6 +45,14 @@ class Visible {
 
 using ScanRows = std::array<ScanRow, most_rows>;
 
+/// Asks for what `fold_block` reads of a block.
+void fetch_header(const Problem& problem, std::int64_t b) {
+  if (b >= problem.blocks) return;
+  const cache::HeadBlock block = problem.block(b);
+  for (std::size_t at = 0; at < problem.layout.value_centre; at += 64)
+    __builtin_prefetch(block.record + at);
+}
+
 /// Dots of the query's integers with the codes of a block's keys.
 void dots(const Problem& problem, const cache::HeadBlock& block, const cache::HeadBlock& next,
           const Look& look, std::int64_t b) {
@@ -146,6 +154,7 @@ void look_span(const Problem& problem, std::int64_t span, float* scratch, const 
   cache::HeadBlock block = problem.block(first);
   for (std::int64_t b = first; b < end; ++b) {
     const cache::HeadBlock next = b + 1 < problem.blocks ? problem.block(b + 1) : block;
+    fetch_header(problem, b + 2);
     ScanRows& rows = scan[static_cast<std::size_t>(b - first)];
     rows = fold_block(problem, block, b, scratch, look);
     dots(problem, block, next, look, b);

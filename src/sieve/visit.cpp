@@ -41,6 +41,10 @@ Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const
   const int rows = look.rows;
   const int levels = problem.coded(b).levels;
   const cache::HeadBlock block = problem.block(b);
+  __builtin_prefetch(block.record);
+  __builtin_prefetch(block.record + 64);
+  for (std::size_t at = problem.layout.value_centre; at < problem.layout.key_plane0; at += 64)
+    __builtin_prefetch(block.record + at);
   const auto limit_of = [](float threshold, float per_weight) {
     return std::min(threshold / std::max(per_weight, 0x1p-100F), 0x1p126F);
   };
@@ -52,25 +56,35 @@ Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const
       above.key[static_cast<std::size_t>(l)][i] =
           limit_of(key_threshold[i], looked.psi[static_cast<std::size_t>(l)]);
     above.value[i] = limit_of(value_threshold[i], look.values[b].spread);
-    if (look.planes < levels && looked.most > above.key[static_cast<std::size_t>(look.planes - 1)][i])
-      above.no_keys = false;
-    if (looked.most > above.value[i]) above.no_values = false;
   }
   const auto fetch = [&](const PerRow& limit, const std::uint8_t* plane, std::int64_t bytes) {
     std::array<std::uint32_t, 4> mask{};
-    for (int r = 0; r < rows; ++r)
-      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, limit[static_cast<std::size_t>(r)],
-                                       mask.data());
-    for (std::size_t word = 0; word < mask.size(); ++word)
+    bool any = false;
+    for (int r = 0; r < rows; ++r) {
+      const float most = limit[static_cast<std::size_t>(r)];
+      if (!(look.at(b, r).most > most)) continue;
+      any = true;
+      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, most, mask.data());
+    }
+    for (std::size_t word = 0; any && word < mask.size(); ++word)
       for (std::uint32_t bits = mask[word]; bits != 0; bits &= bits - 1) {
         const auto j = static_cast<std::int64_t>(32 * word) + std::countr_zero(bits);
         for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(plane + j * bytes + at);
       }
+    return any;
   };
-  if (!above.no_keys)
-    fetch(above.key[static_cast<std::size_t>(look.planes - 1)],
-          block.key_plane[static_cast<std::size_t>(look.planes)], problem.layout.key_row());
-  if (!above.no_values) fetch(above.value, block.value_plane[0], problem.layout.value_row());
+  for (int l = look.planes; l < levels; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    if (!fetch(above.key[i - 1], block.key_plane[i], problem.layout.key_row())) break;
+    above.no_keys = false;
+  }
+  PerRow limit = above.value;
+  const float finer = look.values[b].spread / std::max(look.values[b].missing, 0x1p-100F);
+  for (int l = 0; l < levels; ++l) {
+    if (!fetch(limit, block.value_plane[static_cast<std::size_t>(l)], problem.layout.value_row())) break;
+    above.no_values = false;
+    for (float& x : limit) x *= l == 0 ? finer : 16;
+  }
   return above;
 }
 

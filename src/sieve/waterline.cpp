@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <span>
-#include <tuple>
 
 namespace tamis::sieve {
 
@@ -13,24 +12,23 @@ namespace {
 
 using Four = std::array<float, 4>;
 
+/// What a weight of 1 leaves at the level of the look, at the next one, and at the last.
+using Left = std::array<float, 3>;
+
 /// A block's weights of one row, and what they leave by a threshold, all in units of the row's reference.
 struct Part {
-  float first;   ///< per weight that is not read on
-  float second;  ///< per weight that is, or that stays at the last level, whatever is left
-  float ratio;   ///< infinite where the second level is the last: see tail_sums
-  float rest;    ///< of all weights if none is read on
-  float top;     ///< of the largest
+  Left left;   ///< per weight
+  float rest;  ///< of all weights if none is read on
+  float top;   ///< of the largest
 };
 
-/// What remains of a row by a threshold t: Σ over weights w of first·w where that is at most t, else of
-/// second·w, where that is at most t or there is no third level. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
+/// What remains of a row by a threshold t: Σ over weights w of left[0]·w where that is at most t, else of
+/// left[1]·w where that is, else of left[2]·w. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
 class Remains {
  public:
-  /// `levels_of(b)` is what a weight of 1 leaves at the first level, at the second, and whether that is the
-  /// last.
-  template <class LevelsOf>
-  Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts,
-          LevelsOf levels_of)
+  /// `left_of(b)` is a Left.
+  template <class LeftOf>
+  Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts, LeftOf left_of)
       : problem_(problem), look_(look), r_(r), parts_(parts, static_cast<std::size_t>(problem.blocks)) {
     float scale = 0;
     for (std::int64_t b = 0; b < problem.blocks; ++b) {
@@ -38,18 +36,14 @@ class Remains {
         scale = static_cast<float>(
             std::exp2(std::max(look.reference_of(b / span_blocks, r) - reference, -120.0)));
       const Looked& looked = look.at(b, r);
-      const auto [first, second, last] = levels_of(b);
-      Part& part = parts_[static_cast<std::size_t>(b)];
-      part = {first * scale, second * scale, last ? 0x1p100F : 1.0F, looked.sum * first * scale,
-              looked.most * first * scale};
-      all_ += static_cast<double>(part.rest);
-      if (last) stays_ += static_cast<double>(looked.sum * part.second);
-      top_ = std::max(top_, part.top);
+      Left left = left_of(b);
+      for (float& x : left) x *= scale;
+      parts_[static_cast<std::size_t>(b)] = {left, looked.sum * left[0], looked.most * left[0]};
+      all_ += static_cast<double>(looked.sum * left[0]);
+      stays_ += static_cast<double>(looked.sum * left[2]);
+      top_ = std::max(top_, looked.most * left[0]);
     }
   }
-
-  /// By an infinite threshold.
-  [[nodiscard]] double all() const { return all_; }
 
   /// A threshold by which at most `limit` remains, and at least least_kept of it where one more key would
   /// not change that much; 0 if there is none. Beside the limit it depends on `near`, where the search
@@ -140,14 +134,14 @@ class Remains {
   void add(std::size_t b, const Four& t, Four& sums) const {
     const Part& part = parts_[b];
     problem_.kernels.sieve.tail_sums(look_.weights(static_cast<std::int64_t>(b), r_), block_tokens,
-                                     part.first, part.second, part.ratio, t.data(), sums.data());
+                                     part.left.data(), t.data(), sums.data());
   }
 
   const Problem& problem_;
   const Look& look_;
   int r_;
   std::span<Part> parts_;
-  double all_ = 0;
+  double all_ = 0;    ///< by an infinite threshold
   double stays_ = 0;  ///< by a threshold of 0
   float top_ = 0;
 };
@@ -261,22 +255,23 @@ Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span
     line.reference[i] = e.reference;
     const double exact = raw[i].used > 0 ? raw[i].spread * std::exp2(raw[i].reference - e.reference) : 0;
     const double left = share[i] * eps * e.used - exact;
-    const auto key_levels = [&](std::int64_t b) {
+    const auto of_key = [&](std::int64_t b) {
       const Looked& looked = look.at(b, r);
-      const int levels = problem.coded(b).levels;
-      const auto psi = [&](int l) { return std::min(looked.psi[static_cast<std::size_t>(l)], 0x1p60F); };
-      const int first = look.planes - 1;
-      return std::tuple(psi(first), psi(std::min(first + 1, levels - 1)), first + 2 >= levels);
+      const int last = problem.coded(b).levels - 1;
+      const auto psi = [&](int l) {
+        return std::min(looked.psi[static_cast<std::size_t>(std::min(l, last))], 0x1p60F);
+      };
+      return Left{psi(look.planes - 1), psi(look.planes), psi(last)};
     };
     line.key[i] =
-        Remains(problem, look, r, e.reference, parts, key_levels).threshold(left, near_key * left, false);
+        Remains(problem, look, r, e.reference, parts, of_key).threshold(left, near_key * left, false);
     const double error = problem.options.value_share * eps * e.distance;
-    const auto value_levels = [&](std::int64_t b) {
+    const auto of_value = [&](std::int64_t b) {
       const LookedValues& values = look.values[b];
-      return std::tuple(values.spread, values.missing, problem.coded(b).levels == 1);
+      return Left{values.spread, values.missing, problem.coded(b).levels == 1 ? values.missing : 0};
     };
-    line.value[i] = Remains(problem, look, r, e.reference, parts, value_levels)
-                        .threshold(error, near_value * error, true);
+    line.value[i] =
+        Remains(problem, look, r, e.reference, parts, of_value).threshold(error, near_value * error, true);
     const auto keep = [](double& near, double threshold, double of) {
       if (threshold > 0 && threshold < 0x1p99) near = threshold / of;
     };

@@ -257,16 +257,18 @@ TEST(SieveKernels, TailSumsTakeWhatStaysBelowAtEitherOfTwoLevels) {
     for (const int n : counts) {
       const auto w = weights(random, n);
       const std::array<float, 4> t{0.01F, 0.02F, 0.05F, 0.125F};
-      for (const float ratio : {0.5F, 1.0F, 0x1p100F}) {
-        constexpr float first = 0.25F, second = 0x1p-5F;  // powers of two: products are exact
+      // Powers of two: products are exact.
+      for (const float third : {0x1p-5F, 0x1p-9F, 0.0F}) {
+        const std::array<float, 3> left{0.25F, 0x1p-5F, third};
         std::array<float, 4> sum{};
-        kernels().sieve.tail_sums(w.data(), n, first, second, ratio, t.data(), sum.data());
+        kernels().sieve.tail_sums(w.data(), n, left.data(), t.data(), sum.data());
         for (std::size_t i = 0; i < 4; ++i) {
           double expected = 0;
           for (int j = 0; j < n; ++j) {
-            const float a = first * w[static_cast<std::size_t>(j)];
-            const float b = second * w[static_cast<std::size_t>(j)];
-            expected += static_cast<double>(a <= t[i] ? a : b <= ratio * t[i] ? b : 0.0F);
+            const float x = w[static_cast<std::size_t>(j)];
+            const float a = left[0] * x;
+            const float b = left[1] * x;
+            expected += static_cast<double>(a <= t[i] ? a : b <= t[i] ? b : left[2] * x);
           }
           EXPECT_NEAR(sum[i], expected, 128 * 0x1p-24 * expected) << n << ' ' << i;
         }
