@@ -7,6 +7,7 @@
 #   SWEEP_ARGS=...    passed to the sweeps, for example: --only fig4 --set fig4:n=256,512
 #   CAMPAIGN_ARGS=... passed to the campaign, for example: certificates --records 1000000
 #   LINT_SINCE=REV    clang-tidy over what changed since this revision (default: over everything)
+#   TRACE=FILE        read by bench-trace (default: the shipped one)
 #   TAMIS_PEERS=DIR   where the benchmarks keep torch and ggml
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,6 +16,7 @@ SHELL := /bin/bash
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+TRACE ?= data/smollm2-kjv-8k-small.safetensors
 TAMIS_PEERS ?= $(HOME)/.cache/tamis/peers
 export BENCH_ARGS
 python := .venv/bin/python
@@ -67,6 +69,10 @@ bench: deps ## dense attention against torch and ggml, written to docs/results
 bench-sieve: deps ## sparse decode from a cache against torch, ggml and dense tamis, fifteen minutes, to docs/results
 	@$(call bench,sieve)
 
+bench-trace: deps ## what attention over a cache reads of TRACE, query by query, and its true error
+	@$(call build,bench)
+	@build/bench/bench/tamis_bench_trace $(TRACE)
+
 bench-profile: deps ## a profile pass against dense attention over the same keys, and its memory
 	@$(call build,bench)
 	@$(python) bench/profile_pass.py --build build/bench $(BENCH_ARGS)
@@ -108,4 +114,4 @@ lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-trace bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean

@@ -33,7 +33,9 @@ SHAPES = [
     sieve_data.Shape(9, 3, 64),
     sieve_data.Shape(8, 8, 128),
 ]
-BUDGETS = [("mass:0.05", 12), ("mass:0.01", 16)]
+# Budget, bits of the cache, and what is saved where there is a choice.
+WAYS = [("mass:0.05", 12, "time"), ("mass:0.05", 12, "bytes"), ("mass:0.01", 16, "time")]
+BITS = [12, 16]
 CHECKED = 2  # steps compared with f64
 BATCH_LONGEST = 32768  # tokens; the shortest sequence of a batch has a 32nd of it
 APPENDED = 1024  # tokens one at a time: eight blocks, so that what coding costs is in the mean
@@ -74,8 +76,8 @@ def make_contenders(loaded, inputs, caches, shape, threads):
     dense = contenders.Tamis(loaded["tamis"], "bf16", q, *inputs.kv["bf16"], shape.scale, threads)
     dense.name = "tamis dense"
     sieves = [
-        Sieve(caches[name, bits], bits, budget, threads, name)
-        for budget, bits in BUDGETS
+        Sieve(caches[name, bits], bits, budget, threads, name, prefer)
+        for budget, bits, prefer in WAYS
         for name in ("tamis", "parent")
         if (name, bits) in caches
     ]
@@ -89,7 +91,7 @@ def measure(family, machine, loaded, options, shape, n):
         (name, bits): filled(loaded[name], shape, *inputs.kv["bf16"], bits)
         for name in ("tamis", "parent")
         if name in loaded
-        for _, bits in BUDGETS
+        for bits in BITS
     }
     exacts = [
         Exact(q, *inputs.kv["f32"], [n], shape.scale, parts=max(options.threads))
@@ -218,7 +220,7 @@ def batch_cost(machine, loaded, options, shape):
     lengths = [round(longest * 32 ** (i / 15 - 1)) for i in range(16)]
     inputs = sieve_data.FAMILIES["real-like"](shape, longest)
     k, v = inputs.kv["bf16"]
-    budget, bits = BUDGETS[0]
+    budget, bits, _ = WAYS[0]
     cache = Cache(loaded["tamis"], shape, bits, len(lengths))
     for name, length in enumerate(lengths):
         cache.append(k, v, longest - length, length, Workspace(loaded["tamis"], 1), name)
@@ -263,7 +265,7 @@ def main():
         batches += batch_cost(machine, loaded, options, shape)
         print(f"cache: {shape}, n = {n}", file=sys.stderr, flush=True)
         inputs = sieve_data.FAMILIES["real-like"](shape, n)
-        for _, bits in BUDGETS:
+        for bits in BITS:
             costs += cache_cost(machine, loaded, options, shape, inputs, bits, bandwidth)
     run = {
         "command": harness.command("bench-sieve"),

@@ -18,14 +18,14 @@ class Sieve:
     owner = "tamis"
     layout = ""
 
-    def __init__(self, cache, bits, budget, threads, name="tamis", sequences=(0,)):
+    def __init__(self, cache, bits, budget, threads, name="tamis", prefer="time", sequences=(0,)):
         library = cache.native
         heads, d = cache.heads.query_heads, cache.heads.value_dim
-        self.name = f"{name} {budget}, {bits} bits"
+        self.name = f"{name} {budget}, {bits} bits" + ("" if prefer == "time" else ", fewer bytes")
         self.native, self.cache, self.heads = library, cache, cache.heads
         self.budget = Budget()
         library.call(library.c.tamis_budget_parse, budget.encode(), byref(self.budget))
-        self.options = AttendOptions(sizeof(AttendOptions), prefer=1)
+        self.options = AttendOptions(sizeof(AttendOptions), prefer=int(prefer == "time"))
         self.workspace = Workspace(library, threads)
         self.out = np.empty((heads * len(sequences), 1, d), np.float32)
         self.lse = np.empty((heads * len(sequences), 1), np.float32)

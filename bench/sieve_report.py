@@ -4,7 +4,7 @@ import report
 
 METHOD = """\
 One decode step of all heads: torch and our own dense over K and V in bf16, ggml in f16 (the same numbers),
-sparse attention over a cache in planes (`prefer` is time). All contenders run in one process on the same pinned
+sparse attention over a cache in planes (`prefer` is time, or bytes where it says so). All contenders run in one process on the same pinned
 cores, in an order drawn anew for each repeat; times are medians. Repeat i takes queries i of a sequence for
 everyone. Before each run all idle thread pools have gone to sleep and the caches, K, V and planes among them,
 are emptied by reading a buffer of at least four times the last cache on every core. The first two steps of

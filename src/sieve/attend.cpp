@@ -152,26 +152,30 @@ struct Team {
   int first;
 };
 
-/// Rows of an item from `first` on, all planes of every block.
+/// What dense attention takes and gives, rows one after the other.
+struct DenseRows {
+  DenseRows(const Heads& heads, std::int64_t rows, Arena& arena)
+      : query(arena.take<float>(rows * heads.key_dim)),
+        out(arena.take<float>(rows * heads.value_dim)),
+        lse(arena.take<float>(rows)),
+        seen(arena.take<std::int64_t>(rows)),
+        certificate(arena.take<Certificate>(rows)) {}
+  float* query;
+  float* out;
+  float* lse;
+  std::int64_t* seen;
+  Certificate* certificate;
+};
+
+/// An item by all planes of every block.
 void run_dense(const Call& call, const Plan::Item& item, const cache::SequenceView& sequence, Dense why,
                const Team& team) {
   const std::int64_t d = call.heads.key_dim;
   const std::int64_t dv = call.heads.value_dim;
-  Scratch& kept = call.memory.item[static_cast<std::size_t>(team.first)];
-  const auto lay = [&](float* memory) {
-    Arena arena(memory);
-    struct {
-      float *query, *out, *lse;
-      std::int64_t* seen;
-      Certificate* certificate;
-      std::int64_t floats;
-    } at{arena.take<float>(item.rows * d),   arena.take<float>(item.rows * dv),
-         arena.take<float>(item.rows),       arena.take<std::int64_t>(item.rows),
-         arena.take<Certificate>(item.rows), 0};
-    at.floats = arena.floats();
-    return at;
-  };
-  const auto at = lay(kept.get(lay(nullptr).floats));
+  Arena counted(nullptr);
+  DenseRows(call.heads, item.rows, counted);
+  Arena arena(call.memory.item[static_cast<std::size_t>(team.first)].get(counted.floats()));
+  const DenseRows at(call.heads, item.rows, arena);
   for (std::int64_t r = 0; r < item.rows; ++r) {
     const Place place = place_of(call, item, r);
     read_query(call, place, at.query + r * d);

@@ -4,8 +4,6 @@
 
 namespace tamis::sieve {
 
-using cache::block_tokens;
-
 namespace {
 
 /// Values of which a plane is read: their places, and their weights times 16^−plane.

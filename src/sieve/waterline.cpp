@@ -105,7 +105,7 @@ class Remains {
   /// What remains by four thresholds, ascending. Of a sample: all blocks of which much may remain, and some
   /// of the others, which stand for these.
   [[nodiscard]] std::array<double, 4> at(const Four& t, bool sample) const {
-    const auto heavy = static_cast<float>(sample ? all_ / (sampled_blocks / 2) : 0);
+    const auto heavy = static_cast<float>(sample ? 2 * all_ / static_cast<double>(sampled_blocks) : 0);
     const std::size_t stride = parts_.size() / sampled_blocks;
     Four read{}, drawn{};
     double light = 0;
