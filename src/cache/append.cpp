@@ -120,7 +120,7 @@ void Append::fill_window() {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < steps_; ++i) {
     Step& step = window_[i];
-    step.growth->begin(step);
+    step.growth->begin(step, rows_);
     bytes += step.growth->bytes(step);
   }
   const std::int64_t heads = impl_.heads.kv_heads;
@@ -141,10 +141,12 @@ void Append::encode_window() {
   if (blocks == 0) return;
   const std::int64_t floats = cache::encode_scratch(impl_.store.layout());
   for (Scratch& scratch : workspace_.worker) (void)scratch.get(floats);  // here, where it may fail
+  std::atomic<bool> finite{true};
   parallel_for(static_cast<std::int64_t>(blocks), workspace_.crew(), [&](std::int64_t item, int) {
     Step& step = window_[coded[static_cast<std::size_t>(item)]];
-    step.growth->mark_raw(step);
+    if (!step.growth->mark_raw(step, rows_)) finite = false;
   });
+  if (!finite) fail_not_finite();
   for (std::size_t b = 0; b < blocks; ++b) {
     Step& step = window_[coded[b]];
     step.growth->make_block(step);
@@ -154,7 +156,7 @@ void Append::encode_window() {
                [&](std::int64_t item, int worker) {
                  const Step& step = window_[coded[static_cast<std::size_t>(item / heads)]];
                  float* const scratch = workspace_.worker[static_cast<std::size_t>(worker)].get(floats);
-                 step.growth->encode(step, kernels_, item % heads, scratch);
+                 step.growth->encode(step, kernels_, rows_, item % heads, scratch);
                });
   for (std::size_t b = 0; b < blocks; ++b) window_[coded[b]].growth->finish(window_[coded[b]]);
 }

@@ -43,10 +43,12 @@ void Growth::make_room() {
                        static_cast<std::size_t>(pages_after_ - pages_before_));
 }
 
-void Growth::begin(Step& step) {
+void Growth::begin(Step& step, const Incoming& rows) {
   Store& store = contents_->store_;
   if (step.page >= pages_before_) {
-    contents_->pages_.push_back(store.make_raw_page());
+    const bool in_place =
+        step.coded && step.page != coded_pages_ - 1 && rows.keys.as_stored() && rows.values.as_stored();
+    contents_->pages_.push_back(in_place ? nullptr : store.make_raw_page());
     step.raw = contents_->pages_.back();
     return;
   }
@@ -54,23 +56,25 @@ void Growth::begin(Step& step) {
   if (step.from == step.to || !step.raw->shared()) return;
   copy_ = store.make_raw_page();
   const RawLayout& raw = store.raw();
-  const auto rows = static_cast<std::size_t>(step.from);
+  const auto held = static_cast<std::size_t>(step.from);
   const std::byte* const old = step.raw->page.at;
   std::byte* const copy = copy_->page.at;
   for (std::int64_t h = 0; h < raw.kv_heads; ++h) {
-    std::memcpy(raw.key(copy, block_tokens, h, 0), raw.key(old, block_tokens, h, 0), rows * raw.key_bytes);
+    std::memcpy(raw.key(copy, block_tokens, h, 0), raw.key(old, block_tokens, h, 0), held * raw.key_bytes);
     std::memcpy(raw.value(copy, block_tokens, h, 0), raw.value(old, block_tokens, h, 0),
-                rows * raw.value_bytes);
+                held * raw.value_bytes);
   }
   step.raw = copy_;
 }
 
 std::int64_t Growth::bytes(const Step& step) const {
+  if (step.raw == nullptr) return 0;
   const RawLayout& raw = contents_->store_.raw();
   return (step.to - step.from) * raw.kv_heads * static_cast<std::int64_t>(raw.key_bytes + raw.value_bytes);
 }
 
 bool Growth::fill(const Step& step, const Kernels& kernels, const Incoming& rows, std::int64_t head) const {
+  if (step.raw == nullptr) return true;
   const RawLayout& raw = contents_->store_.raw();
   std::byte* const page = step.raw->page.at;
   const std::int64_t first = step.page * block_tokens + step.from - raw_before_;
@@ -82,10 +86,26 @@ bool Growth::fill(const Step& step, const Kernels& kernels, const Incoming& rows
   return keys && values;
 }
 
-void Growth::mark_raw(Step& step) const {
-  step.mask = beyond_codes(contents_->store_.raw(), step.raw->page.at);
+BlockRows Growth::rows_of(const Step& step, const Incoming& rows, std::int64_t head) const {
+  const RawLayout& raw = contents_->store_.raw();
+  if (step.raw == nullptr) {
+    const std::int64_t first = step.page * block_tokens - raw_before_;
+    return {rows.keys.at(offsets_.keys, first, head), rows.values.at(offsets_.values, first, head),
+            rows.keys.rows->token_stride, rows.values.rows->token_stride};
+  }
+  const std::byte* const page = step.raw->page.at;
+  return {raw.key(page, block_tokens, head, 0), raw.value(page, block_tokens, head, 0), raw.key_dim,
+          raw.value_dim};
+}
+
+bool Growth::mark_raw(Step& step, const Incoming& rows) const {
+  const RawLayout& raw = contents_->store_.raw();
+  bool finite = true;
+  for (std::int64_t h = 0; h < raw.kv_heads; ++h)
+    finite = add_beyond_codes(raw, rows_of(step, rows, h), step.mask) && finite;
   const std::int64_t first = contents_->coded_tokens() + step.page * block_tokens;
   for (std::int64_t j = 0; j < std::min(block_tokens, sinks_ - first); ++j) add_to_mask(step.mask, j);
+  return finite;
 }
 
 void Growth::make_block(Step& step) {
@@ -94,30 +114,30 @@ void Growth::make_block(Step& step) {
   contents_->store_.place_raw(*step.block, step.mask);
 }
 
-void Growth::encode(const Step& step, const Kernels& kernels, std::int64_t head, float* scratch) const {
+void Growth::encode(const Step& step, const Kernels& kernels, const Incoming& rows, std::int64_t head,
+                    float* scratch) const {
   const Store& store = contents_->store_;
   const RawLayout& raw = store.raw();
-  const std::byte* const page = step.raw->page.at;
-  const std::byte* const keys = raw.key(page, block_tokens, head, 0);
-  const std::byte* const values = raw.value(page, block_tokens, head, 0);
+  const BlockRows from = rows_of(step, rows, head);
   std::array<std::byte*, most_levels> planes{};
   for (std::size_t p = 0; p < planes.size(); ++p) planes[p] = step.block->page[p].at;
   encode_head(kernels, store.layout(), store.levels(),
-              {.keys = keys,
-               .values = values,
-               .key_stride = raw.key_dim,
-               .value_stride = raw.value_dim,
+              {.keys = from.keys,
+               .values = from.values,
+               .key_stride = from.key_stride,
+               .value_stride = from.value_stride,
                .dtype = raw.dtype,
                .tokens = static_cast<std::int32_t>(block_tokens),
-               .raw = step.mask},
+               .raw = step.mask,
+               .next_keys = head + 1 < raw.kv_heads ? rows_of(step, rows, head + 1).keys : nullptr},
               scratch, head_pages(store.layout(), planes.data(), store.levels(), head));
   std::int64_t row = 0;
   for (std::int64_t j = 0; j < block_tokens; ++j) {
     if (!in_mask(step.mask, j)) continue;
     std::memcpy(raw.key(step.block->raw.at, step.block->raw_rows, head, row),
-                keys + static_cast<std::size_t>(j) * raw.key_bytes, raw.key_bytes);
+                from.keys + j * from.key_stride * size_of(raw.dtype), raw.key_bytes);
     std::memcpy(raw.value(step.block->raw.at, step.block->raw_rows, head, row),
-                values + static_cast<std::size_t>(j) * raw.value_bytes, raw.value_bytes);
+                from.values + j * from.value_stride * size_of(raw.dtype), raw.value_bytes);
     ++row;
   }
 }
@@ -125,7 +145,8 @@ void Growth::encode(const Step& step, const Kernels& kernels, std::int64_t head,
 /// A page that this call made and coded is not needed any more, but for the last one, which is kept: a long
 /// append holds few raw pages at a time.
 void Growth::finish(Step& step) noexcept {
-  if (!step.coded || step.page < pages_before_ || step.page == coded_pages_ - 1) return;
+  if (!step.coded || step.raw == nullptr || step.page < pages_before_ || step.page == coded_pages_ - 1)
+    return;
   contents_->store_.drop(step.raw);
   contents_->pages_[static_cast<std::size_t>(step.page)] = nullptr;
 }

@@ -1,5 +1,6 @@
-// How a sequence becomes longer: rows go into raw pages, whole pages are coded. What is made along the way
-// lies behind the ends of the sequence's lists until all of the call is sure to succeed.
+// How a sequence becomes longer: rows go into raw pages, whole pages are coded. Pages that a call would
+// fill and code and then give back are coded from the caller's rows. What is made along the way lies behind
+// the ends of the sequence's lists until all of the call is sure to succeed.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class Growth {
     std::int64_t page;  ///< of the sequence's raw pages
     std::int64_t from, to;
     bool coded;
-    RawPage* raw;    ///< from begin() on
+    RawPage* raw;    ///< from begin() on; null if the page is coded from the caller's rows
     Block* block;    ///< from make_block() on
     TokenMask mask;  ///< from mark_raw() on: tokens of the block that stay raw
   };
@@ -44,17 +45,19 @@ class Growth {
   /// Makes the lists long enough for all steps.
   void make_room();
   /// Finds or takes the page; one that others use too is copied. Steps begin in order.
-  void begin(Step& step);
+  void begin(Step& step, const Incoming& rows);
   /// How many bytes fill() copies for all KV heads.
   [[nodiscard]] std::int64_t bytes(const Step& step) const;
-  /// Copies one KV head's rows in. Returns whether all numbers are finite.
+  /// Copies one KV head's rows into the page, if there is one. Returns whether all that it copied is
+  /// finite.
   [[nodiscard]] bool fill(const Step& step, const Kernels& kernels, const Incoming& rows,
                           std::int64_t head) const;
-  /// The following for steps that are coded: which tokens stay raw, the block in order, one KV head's
-  /// codes.
-  void mark_raw(Step& step) const;
+  /// The following for steps that are coded: which tokens stay raw (returns whether all numbers are
+  /// finite), the block in order, one KV head's codes.
+  [[nodiscard]] bool mark_raw(Step& step, const Incoming& rows) const;
   void make_block(Step& step);
-  void encode(const Step& step, const Kernels& kernels, std::int64_t head, float* scratch) const;
+  void encode(const Step& step, const Kernels& kernels, const Incoming& rows, std::int64_t head,
+              float* scratch) const;
   /// Gives back a page that was needed for coding only.
   void finish(Step& step) noexcept;
 
@@ -66,6 +69,9 @@ class Growth {
   void check_finite(const Incoming& rows, Sequence sequence) const;
 
  private:
+  /// The rows of a page that is coded, wherever they are.
+  [[nodiscard]] BlockRows rows_of(const Step& step, const Incoming& rows, std::int64_t head) const;
+
   Contents* contents_;
   std::int64_t sinks_;
   std::int64_t tokens_;

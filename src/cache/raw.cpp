@@ -118,19 +118,20 @@ std::int64_t count_mask(const TokenMask& mask) {
   return count;
 }
 
-TokenMask beyond_codes(const RawLayout& layout, const std::byte* page) {
-  TokenMask mask{};
-  const auto look = [&](const std::byte* rows, std::int64_t dim, std::size_t bytes) {
-    if (all_coded(layout.dtype, rows, block_tokens * dim)) return;
-    for (std::int64_t j = 0; j < block_tokens; ++j)
-      if (!all_coded(layout.dtype, rows + static_cast<std::size_t>(j) * bytes, dim)) add_to_mask(mask, j);
+bool add_beyond_codes(const RawLayout& layout, const BlockRows& rows, TokenMask& mask) {
+  bool finite = true;
+  const auto look = [&](const std::byte* first, std::int64_t stride, std::int64_t dim) {
+    if (stride == dim && all_coded(layout.dtype, first, block_tokens * dim)) return;
+    for (std::int64_t j = 0; j < block_tokens; ++j) {
+      const std::byte* const row = first + j * stride * size_of(layout.dtype);
+      if (all_coded(layout.dtype, row, dim)) continue;
+      add_to_mask(mask, j);
+      finite = all_finite(layout.dtype, row, dim) && finite;
+    }
   };
-  if (layout.dtype == DType::f16) return mask;
-  for (std::int64_t h = 0; h < layout.kv_heads; ++h) {
-    look(layout.key(page, block_tokens, h, 0), layout.key_dim, layout.key_bytes);
-    look(layout.value(page, block_tokens, h, 0), layout.value_dim, layout.value_bytes);
-  }
-  return mask;
+  look(rows.keys, rows.key_stride, layout.key_dim);
+  look(rows.values, rows.value_stride, layout.value_dim);
+  return finite;
 }
 
 }  // namespace tamis::cache

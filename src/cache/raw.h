@@ -57,6 +57,13 @@ struct IncomingRows {
   /// Row `row` of `head` where sequence_stride has been applied already.
   [[nodiscard]] const std::byte* at(std::int64_t sequence_offset, std::int64_t row,
                                     std::int64_t head) const;
+  /// Whether rows can be coded from where they are: of the cache's type and aligned for it, channels
+  /// next to each other.
+  [[nodiscard]] bool as_stored() const {
+    const auto address = reinterpret_cast<std::uintptr_t>(rows->data);
+    return rows->dtype == dtype && rows->channel_stride == 1 &&
+           address % static_cast<std::uintptr_t>(size_of(dtype)) == 0;
+  }
   /// Stores rows first … first + count − 1 densely at `to`. Returns whether all of them are finite.
   [[nodiscard]] bool store(const Kernels& kernels, std::int64_t sequence_offset, std::int64_t first,
                            std::int64_t count, std::int64_t head, std::byte* to) const;
@@ -78,7 +85,13 @@ inline void add_to_mask(TokenMask& mask, std::int64_t j) {
 }
 std::int64_t count_mask(const TokenMask& mask);
 
-/// Which tokens of a full raw page no code can hold.
-TokenMask beyond_codes(const RawLayout& layout, const std::byte* page);
+/// One KV head's keys and values of a whole block, rows so many elements apart.
+struct BlockRows {
+  const std::byte* keys;
+  const std::byte* values;
+  std::int64_t key_stride, value_stride;
+};
+/// Adds the tokens that no code can hold. Returns whether all numbers are finite.
+bool add_beyond_codes(const RawLayout& layout, const BlockRows& rows, TokenMask& mask);
 
 }  // namespace tamis::cache

@@ -136,16 +136,17 @@ TEST(CacheContract, ANumberThatIsNotFiniteIsNamedAndNothingIsAppended) {
           x.add(1);
           x.add(2);
           x.append({1, 2}, {100, 5}, dtype, {});
-          const std::vector<ModelTokens> tokens{x.draw(150, dtype), x.draw(300, dtype)};
+          // Long enough for pages that are coded from where the caller has them.
+          const std::vector<ModelTokens> tokens{x.draw(150, dtype), x.draw(600, dtype)};
           const testing::RowsLayout layout{.channel_stride = stride};
           ModelRows keys(tokens, true, heads.kv_heads, heads.key_dim, dtype, layout);
           ModelRows values(tokens, false, heads.kv_heads, heads.value_dim, dtype, layout);
           // Two of them: the first is named, whichever thread finds one first.
           ModelRows& wrong = in_key ? keys : values;
-          wrong.set(1, 299, 0, 0, bad);
+          wrong.set(1, 599, 0, 0, bad);
           wrong.set(1, 277, 1, 2, bad);
           const std::vector<Sequence> sequences{1, 2};
-          const std::vector<std::int64_t> counts{150, 300};
+          const std::vector<std::int64_t> counts{150, 600};
           const std::string said =
               sentence([&] { x.cache.append(sequences, counts, keys.rows(), values.rows(), x.workspace); });
           const std::string what = in_key ? "key" : "value";
@@ -153,7 +154,7 @@ TEST(CacheContract, ANumberThatIsNotFiniteIsNamedAndNothingIsAppended) {
           EXPECT_EQ(said, "the " + what + " of token 277 appended to sequence 2 has " + number +
                               " in channel 2 of KV head 1; it must be finite");
           EXPECT_EQ(x.difference(), "");
-          x.append({1, 2}, {150, 300}, dtype, layout);
+          x.append({1, 2}, {150, 600}, dtype, layout);
           EXPECT_EQ(x.difference(), "");
         }
 }

@@ -117,7 +117,7 @@ RC_GTEST_PROP(Cache, HoldsWhatItsModelHolds, ()) {
       for (const auto& each : x.model) {
         if (*rc::gen::inRange(0, 3) == 0) continue;
         sequences.push_back(each.first);
-        counts.push_back(*rc::gen::element<std::int64_t>(0, 1, 2, 27, 128, 129, 300));
+        counts.push_back(*rc::gen::element<std::int64_t>(0, 1, 2, 27, 128, 129, 300, 520));
       }
       RowsLayout layout;
       layout.heads_first = *rc::gen::arbitrary<bool>();
