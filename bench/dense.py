@@ -137,9 +137,7 @@ def main():
         "cases": cases,
     }
     run["verdicts"] = report.verdicts(run)
-    report.publish(
-        run, options.out, "dense", "Dense attention against torch and ggml", report.sections(run)
-    )
+    report.publish(run, options, "dense", "Dense attention against torch and ggml", report.sections(run))
 
 
 if __name__ == "__main__":

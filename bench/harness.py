@@ -50,8 +50,12 @@ def parse(parser, full, quick):
 
 
 def command(target):
-    given = os.environ.get("BENCH_ARGS")
-    return f"make {target}" + (f" BENCH_ARGS='{given}'" if given else "")
+    given, forced = os.environ.get("BENCH_ARGS"), os.environ.get("TAMIS_TARGET")
+    return (
+        (f"TAMIS_TARGET={forced} " if forced else "")
+        + f"make {target}"
+        + (f" BENCH_ARGS='{given}'" if given else "")
+    )
 
 
 def start(options):

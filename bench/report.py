@@ -3,7 +3,6 @@
 import json
 import os
 import statistics
-from pathlib import Path
 
 METHOD = """\
 All contenders run in one process on the same pinned cores, in an order drawn anew for each repeat; times
@@ -162,24 +161,27 @@ def write(path, text):
     os.replace(new, path)
 
 
-def save(run, folder, name, title, tables):
-    """`name`.md and `name`.json in `folder`; `tables` are titles with texts."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+def save(run, options, name, title, tables):
+    """`name`.md in the folder for results, all numbers in `name`.json in the build folder; `tables` are titles
+    with texts. Returns both paths."""
+    page, numbers = options.out / f"{name}.md", options.build / f"results/{name}.json"
+    for path in (page, numbers):
+        path.parent.mkdir(parents=True, exist_ok=True)
     parts = [f"# {title}", run["method"]]
     parts.append("\n".join(f"- {fact}" for fact in facts(run)))
     if run["verdicts"]:
         parts.append("\n".join(f"- {verdict}" for verdict in run["verdicts"]))
     for heading, text in tables:
         parts += [f"## {heading}", text]
-    write(folder / f"{name}.md", "\n\n".join(parts) + "\n")
-    write(folder / f"{name}.json", json.dumps(run, indent=1) + "\n")
+    write(page, "\n\n".join(parts) + "\n")
+    write(numbers, json.dumps(run, indent=1) + "\n")
+    return page, numbers
 
 
-def publish(run, folder, name, title, tables):
+def publish(run, options, name, title, tables):
     """The run on the terminal and in files."""
     for heading, text in tables:
         print(f"{heading}\n{text}\n")
     print("\n".join([*run["verdicts"], *facts(run)]))
-    save(run, folder, name, title, tables)
-    print(f"written to {os.path.relpath(folder)}/{name}.md and {name}.json")
+    page, numbers = save(run, options, name, title, tables)
+    print(f"written to {os.path.relpath(page)} and {os.path.relpath(numbers)}")

@@ -278,7 +278,8 @@ def main():
         "batches": batches,
     }
     run["verdicts"] = [] if options.quick else sieve_report.verdicts(run, sieve_data.WORST_CASES)
-    report.publish(run, options.out, "sieve", "Sparse decode and its cache", sieve_report.sections(run))
+    name = "-".join(["sieve", *filter(None, [os.environ.get("TAMIS_TARGET")])])
+    report.publish(run, options, name, "Sparse decode and its cache", sieve_report.sections(run))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,9 @@ void tell_references(const Problem& problem, const Look& look, const RawResult& 
     const auto row = static_cast<std::size_t>(r);
     double* told = problem.told[row];
     if (told == nullptr) continue;
-    const double raw_factor = std::exp2(raw.row[row].reference - reference[row]);
+    // Without weight the reference means nothing.
+    const double raw_factor =
+        raw.row[row].used > 0 ? std::exp2(raw.row[row].reference - reference[row]) : 0;
     for_each_raw(problem, [&](std::int64_t, std::int64_t position) { told[position] *= raw_factor; });
     for (std::int64_t b = 0; b < problem.blocks; ++b) {
       const double factor = std::exp2(look.reference_of(b / span_blocks, r) - reference[row]);
