@@ -32,7 +32,7 @@ struct Batch {
 };
 
 /// A batch, checked and cut into pieces of work. Made once a step, used for the caches of all layers, which
-/// must hold the same sequences at the same lengths.
+/// must have as many heads and hold the same sequences at the same lengths.
 class TAMIS_API Plan {
  public:
   /// Throws `usage` if a sequence is missing, or a query sees more tokens than there are.
@@ -57,8 +57,11 @@ class TAMIS_API Plan {
   [[nodiscard]] std::span<const Item> items() const { return items_; }
   [[nodiscard]] std::span<const std::int64_t> seen() const { return seen_; }
   [[nodiscard]] std::int64_t queries() const { return static_cast<std::int64_t>(seen_.size()); }
+  [[nodiscard]] std::int64_t query_heads() const { return query_heads_; }
+  [[nodiscard]] std::int64_t kv_heads() const { return kv_heads_; }
 
  private:
+  std::int64_t query_heads_, kv_heads_;  ///< of the cache that it was made for
   std::vector<Part> parts_;
   std::vector<Item> items_;
   std::vector<std::int64_t> seen_;
@@ -125,7 +128,7 @@ struct Certificate {
 /// What is saved where there is a choice.
 enum class Prefer : std::uint8_t {
   bytes = 0,  ///< the first look reads one plane of every key
-  time = 1,   ///< it reads two at once: more bytes, but fewer keys to come back to
+  time = 1,   ///< it reads two at once, but for budgets of bytes: more bytes, fewer keys to come back to
 };
 
 struct AttendOptions {

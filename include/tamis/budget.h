@@ -17,7 +17,7 @@ struct Budget {
   enum class Kind : std::uint8_t {
     mass,    ///< mass:EPS, read until the certified tau is at most EPS, or all is read
     bytes,   ///< bytes:SHARE, read at most this share of what dense attention reads
-    topk,    ///< topk:K, read the K keys of largest weight, as the first look tells, drop the rest
+    topk,    ///< topk:K, use the K coded keys whose stored bits give the largest weights, drop the rest
     power,   ///< power:ALPHA,C, topk with K = ⌈ALPHA·n^C⌉ for a query that sees n keys
     window,  ///< window:W,SINKS, read the last W and the first SINKS keys, drop the rest: the baseline
   };

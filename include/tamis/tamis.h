@@ -393,7 +393,7 @@ typedef struct tamis_batch {
 } tamis_batch;
 
 /* A batch, checked and cut into pieces of work: made once a step, used for the caches of all layers, which
- * must hold the same sequences at the same lengths. */
+ * must have as many heads and hold the same sequences at the same lengths. */
 typedef struct tamis_plan tamis_plan;
 /* TAMIS_USAGE if a sequence is missing, or a query sees more tokens than there are. */
 TAMIS_API tamis_code tamis_plan_create(const tamis_cache* cache, const tamis_batch* batch,
@@ -463,7 +463,7 @@ typedef struct tamis_certificate {
 typedef int32_t tamis_prefer;
 enum {
   TAMIS_PREFER_BYTES = 0, /* the first look reads one plane of every key */
-  TAMIS_PREFER_TIME = 1   /* it reads two at once: more bytes, but fewer keys to come back to */
+  TAMIS_PREFER_TIME = 1   /* two at once, but for budgets of bytes: fewer keys to come back to */
 };
 
 /* A field that is 0 takes its default. */

@@ -11,19 +11,31 @@ constexpr std::align_val_t alignment{64};
 }
 
 float* Scratch::get(std::int64_t floats) {
-  if (floats > size_) {
-    const std::int64_t room = std::max(floats, size_ + size_ / 2);  // a growing context allocates rarely
-    release();
-    data_ = static_cast<float*>(::operator new(static_cast<std::size_t>(room) * sizeof(float), alignment));
-    size_ = room;
-  }
+  if (floats > size_) grow(std::max(floats, size_ + size_ / 2));  // a growing context allocates rarely
   return data_;
+}
+
+void Scratch::grow(std::int64_t floats) {
+  release();
+  data_ = static_cast<float*>(::operator new(static_cast<std::size_t>(floats) * sizeof(float), alignment));
+  size_ = floats;
 }
 
 void Scratch::release() {
   if (data_ != nullptr) ::operator delete(data_, alignment);
   data_ = nullptr;
   size_ = 0;
+}
+
+void Workspace::Impl::even_out() noexcept {
+  for (std::vector<Scratch>* each : {&worker, &item, &query}) {
+    const std::int64_t most = std::ranges::max_element(*each, {}, &Scratch::size)->size();
+    for (Scratch& scratch : *each) try {
+        if (scratch.size() < most) scratch.grow(most);
+      } catch (const std::bad_alloc&) {
+        return;
+      }
+  }
 }
 
 namespace {

@@ -24,6 +24,9 @@ class Scratch {
 
   /// At least `floats` of them, uninitialised.
   float* get(std::int64_t floats);
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  /// To so many, forgetting what it holds.
+  void grow(std::int64_t floats);
 
  private:
   void release();
@@ -44,6 +47,9 @@ struct Workspace::Impl {
   std::vector<Scratch> query;  ///< one per thread, for its queries
 
   [[nodiscard]] Crew crew() const { return {threads, executor}; }
+  /// Makes the scratch of every thread as large as that of the thread with the largest, so that it does
+  /// not matter which of them a call gives its largest item. Leaves it as it is where memory ends.
+  void even_out() noexcept;
 };
 
 /// Held by every call while it works in a Workspace: another thread's throws `usage`. Those that a call

@@ -41,6 +41,9 @@ void check_budgets(const Heads& heads, std::span<const Budget> budgets) {
 void check_call(const Cache& cache, const Plan& plan, const QueryRows& queries,
                 std::span<const Budget> budgets, const AttendOptions& options, const Results& results) {
   const Heads& heads = cache.heads();
+  if (plan.query_heads() != heads.query_heads || plan.kv_heads() != heads.kv_heads)
+    fail(Code::usage, "the plan was made for {} query heads on {} KV heads; the cache has {} on {}",
+         plan.query_heads(), plan.kv_heads(), heads.query_heads, heads.kv_heads);
   for (const Plan::Part& part : plan.parts())
     if (cache.tokens(part.sequence) != part.tokens)
       fail(Code::usage, "sequence {} has {} tokens; the plan was made for {}", part.sequence,
@@ -141,7 +144,8 @@ double write_row(const Call& call, const Place& place, const float* from) {
 
 void write_result(const Call& call, const Place& place, const float* out, float lse,
                   Certificate certificate) {
-  certificate.error += write_row(call, place, out);
+  const double moved = write_row(call, place, out);
+  if (certificate.reached != Reached::not_finite) certificate.error += moved;
   call.results.lse[place.row(call.heads)] = lse;
   if (!call.results.certificates.empty()) call.results.certificates[place.row(call.heads)] = certificate;
 }
@@ -296,6 +300,7 @@ void run(const Cache& cache, const Plan& plan, const QueryRows& queries, std::sp
   });
   for (std::int64_t i = whole; i < all; ++i)
     run_item(call, items[static_cast<std::size_t>(i)], {memory.crew(), 0});
+  memory.even_out();
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
   // Keys that may be among the heaviest are read to the last level, unless that is known before.
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     Limits limits{};
-    for (std::size_t l = 0; l < limits.size(); ++l)
+    for (std::size_t l = 0; l + 1 < static_cast<std::size_t>(problem.coded(b).levels); ++l)
       for (int r = 0; r < problem.rows; ++r) {
         const auto i = static_cast<std::size_t>(r);
         const double up = 1 + static_cast<double>(look.at(b, r).psi[l]);

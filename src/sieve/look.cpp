@@ -137,6 +137,7 @@ void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int
         if (!visible(j)) weight[j] = 0.0F;
       problem.kernels.sieve.sums_below(weight, block_tokens, limit.data(), below.data());
       sums[i] = below[0];
+      most[i] = problem.kernels.maximum(weight, block_tokens);
     }
     look.at(b, r).sum = sums[i];
     look.at(b, r).most = most[i];

@@ -27,7 +27,8 @@ void check_lengths(const Batch& batch) {
 
 }  // namespace
 
-Plan::Plan(const Cache& cache, const Batch& batch) {
+Plan::Plan(const Cache& cache, const Batch& batch)
+    : query_heads_(cache.heads().query_heads), kv_heads_(cache.heads().kv_heads) {
   check_lengths(batch);
   const Heads& heads = cache.heads();
   for (std::size_t s = 0; s < batch.sequences.size(); ++s) {

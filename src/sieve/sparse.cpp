@@ -20,6 +20,7 @@ bool leaves_out(const Problem& problem) {
 int planes_of_look(const Problem& problem) {
   if (leaves_out(problem)) return 1;
   if (problem.options.look > 0) return problem.options.look;
+  if (problem.row[0].budget->kind == Kind::bytes) return 1;
   return problem.options.prefer == Prefer::time ? 2 : 1;
 }
 

@@ -25,7 +25,7 @@ PerRow limits_of(int rows, const PerRow& threshold, float missing) {
   PerRow limit;
   for (int r = 0; r < rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    limit[i] = std::min(threshold[i] / std::max(missing, 0x1p-100F), 0x1p126F);
+    limit[i] = weight_at(threshold[i], missing);
   }
   return limit;
 }

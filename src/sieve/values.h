@@ -4,6 +4,7 @@
 
 #include "sieve/look.h"
 #include "sieve/sharpen.h"
+#include "sieve/waterline.h"
 
 namespace tamis::sieve {
 

@@ -45,17 +45,14 @@ Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const
   __builtin_prefetch(block.record + 64);
   for (std::size_t at = problem.layout.value_centre; at < problem.layout.key_plane0; at += 64)
     __builtin_prefetch(block.record + at);
-  const auto limit_of = [](float threshold, float per_weight) {
-    return std::min(threshold / std::max(per_weight, 0x1p-100F), 0x1p126F);
-  };
   Above above;
   for (int r = 0; r < rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     const Looked& looked = look.at(b, r);
     for (int l = look.planes - 1; l + 1 < levels; ++l)
       above.key[static_cast<std::size_t>(l)][i] =
-          limit_of(key_threshold[i], looked.psi[static_cast<std::size_t>(l)]);
-    above.value[i] = limit_of(value_threshold[i], look.values[b].spread);
+          weight_at(key_threshold[i], looked.psi[static_cast<std::size_t>(l)]);
+    above.value[i] = weight_at(value_threshold[i], look.values[b].spread);
   }
   const auto fetch = [&](const PerRow& limit, const std::uint8_t* plane, std::int64_t bytes) {
     std::array<std::uint32_t, 4> mask{};

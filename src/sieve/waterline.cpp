@@ -172,9 +172,10 @@ double bytes_above(const Problem& problem, const Look& look, std::span<const Exp
         const Expected& e = expected[static_cast<std::size_t>(r)];
         const double scale = span_scale(look, b, r, e.reference);
         const double worth = values ? e.distance : e.used;
-        const double limit = threshold * worth * scale / std::max(per_weight(l, r), 0x1p-100);
+        const auto limit = static_cast<float>(std::min(threshold * worth * scale, 0x1p126));
         problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens,
-                                         static_cast<float>(std::min(limit, 0x1p126)), mask.data());
+                                         weight_at(limit, static_cast<float>(per_weight(l, r))),
+                                         mask.data());
       }
       const int above = count(mask);
       if (above == 0) break;

@@ -23,18 +23,25 @@ inline float in_span(const Waterline& line, const Look& look, std::int64_t span,
   return static_cast<float>(std::min(threshold * std::exp2(std::min(octaves, 1000.0)), 0x1p126));
 }
 
+/// The weight above which something that leaves `per_weight` for a weight of 1 is above a threshold; what
+/// leaves nothing never is.
+inline float weight_at(float threshold, float per_weight) {
+  return per_weight > 0 ? std::min(threshold / std::max(per_weight, 0x1p-100F), 0x1p126F) : 0x1p126F;
+}
+
 /// What a row's estimates and raw tokens add up to before anything is sharpened.
 struct Expected {
   double reference = 0;  ///< of the row: the largest of its parts
   double used = 0;       ///< Σ ê
   double spread = 0;     ///< Σ δ at the level of the look
-  double distance = 0;   ///< Σ ê·ρ: ρ a block's root mean square distance of values from their mean
+  double distance = 0;   ///< Σ ê·ρ: ρ the mean over blocks of their values' distance from their mean
 };
 std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& look,
                                             std::span<const Partial> raw);
 
 /// For budgets of mass: such that the uncertainty that is expected to remain is share[r]·eps of Σ ê, and
-/// that values add value_share·eps to the error, relative to their distance from their mean.
+/// that values add value_share·eps to the error, relative to their distance from their mean, on average
+/// over blocks.
 Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span<const Partial> raw,
                              std::span<const double> share, float* scratch);
 std::int64_t waterline_scratch(const Problem& problem);

@@ -249,8 +249,9 @@ class Pass {
   [[nodiscard]] bool looked_at_two() const {
     const Budget::Kind kind = asked_.budgets[0].kind;
     const sieve::AttendOptions& options = asked_.options;
-    const int look = options.look > 0 ? options.look : options.prefer == sieve::Prefer::time ? 2 : 1;
-    return look == 2 && (kind == Budget::Kind::mass || kind == Budget::Kind::bytes);
+    if (kind != Budget::Kind::mass && kind != Budget::Kind::bytes) return false;
+    if (options.look > 0) return options.look == 2;
+    return kind == Budget::Kind::mass && options.prefer == sieve::Prefer::time;
   }
 
   const PlanesProblem& problem_;

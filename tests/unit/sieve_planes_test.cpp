@@ -9,7 +9,11 @@
 #include <limits>
 #include <random>
 
+#include <tamis/error.h>
+#include <tamis/executor.h>
+
 #include "kernels/kernels.h"
+#include "support/allocations.h"
 #include "support/cache_oracle.h"
 #include "support/planes.h"
 #include "support/sieve.h"
@@ -206,6 +210,95 @@ TEST(SievePlanes, ASequencesBitsDoNotDependOnTheRestOfTheBatch) {
   EXPECT_TRUE(std::equal(alone.begin(), alone.end(), last.begin() + 2 * 96));
 }
 
+/// Gives all items to the first worker, or all to the second.
+class OneOfTwo : public Executor {
+ public:
+  bool second = false;
+  [[nodiscard]] int concurrency() const override { return 2; }
+  void run(int workers, void* context, void (*body)(void*, int)) override {
+    if (second && workers > 1) body(context, 1);
+    body(context, 0);
+  }
+};
+
+TEST(SievePlanes, AllocatesNothingTheSecondTimeWhoeverWorks) {
+  const Problem problem(usual_case(1300, 2));
+  PlanesProblem planes(problem, coded(12, 4), {}, 5);
+  OneOfTwo executor;
+  Workspace workspace(2, executor);
+  const Sequence sequence = PlanesProblem::sequence;
+  const std::int64_t queries = 2;
+  const sieve::Plan plan(planes.cache, {{&sequence, 1}, {&queries, 1}, {}});
+  const Budget budget = parse_budget("mass:0.05");
+  std::vector<float> out(8 * 24), lse(8);
+  const auto attend = [&] {
+    sieve::attend(planes.cache, plan, {planes.q.data(), DType::f32, 160, 40}, {&budget, 1}, {}, workspace,
+                  {{out.data(), DType::f32, 96, 24}, lse, {}});
+  };
+  attend();
+  executor.second = true;
+  const std::int64_t before = allocations();
+  attend();
+  EXPECT_EQ(allocations(), before);
+}
+
+TEST(SievePlanes, APlanIsForCachesWithAsManyHeads) {
+  const Problem problem(usual_case(600, 2));
+  PlanesProblem planes(problem, coded(12, 4), {}, 5);
+  const Sequence sequence = PlanesProblem::sequence;
+  const std::int64_t queries = 2;
+  Heads other = planes.cache.heads();
+  other.kv_heads = other.query_heads;
+  Cache cache(other, coded(12, 4));
+  cache.add(sequence);
+  Workspace workspace(1);
+  const std::vector<bf16> zeros(static_cast<std::size_t>(600 * other.kv_heads * 40));
+  const std::int64_t tokens = 600;
+  const std::int64_t row = other.kv_heads * other.key_dim;
+  cache.append({&sequence, 1}, {&tokens, 1}, {zeros.data(), DType::bf16, row, other.key_dim, 1, 0},
+               {zeros.data(), DType::bf16, row, other.key_dim, 1, 0}, workspace);
+  const sieve::Plan plan(planes.cache, {{&sequence, 1}, {&queries, 1}, {}});
+  const Budget budget = parse_budget("mass:0.05");
+  std::vector<float> out(1000), lse(static_cast<std::size_t>(2 * other.query_heads));
+  try {
+    sieve::attend(cache, plan, {planes.q.data(), DType::f32, 160, 40}, {&budget, 1}, {}, workspace,
+                  {{out.data(), DType::f32, 160, 40}, lse, {}});
+    FAIL() << "nothing was said";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the plan was made for 4 query heads on 2 KV heads; the cache has 4 on 4");
+  }
+}
+
+TEST(SievePlanes, ValuesOfWhichNothingIsMissingAreNotRead) {
+  // Equal values: their mean says all, whatever their keys weigh.
+  Cache cache({2, 1, 32, 32, 0.2F}, coded(12));
+  const Sequence sequence = 1;
+  cache.add(sequence);
+  Workspace workspace(1);
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<bf16> keys, values(512 * 32, to_bf16(0.5F));
+  for (int i = 0; i < 512 * 32; ++i) keys.push_back(to_bf16(normal(random)));
+  const std::int64_t tokens = 512, queries = 1;
+  cache.append({&sequence, 1}, {&tokens, 1}, {keys.data(), DType::bf16, 32, 0, 1, 0},
+               {values.data(), DType::bf16, 32, 0, 1, 0}, workspace);
+  std::vector<float> q(64), out(64), lse(2);
+  for (float& x : q) x = normal(random);
+  const sieve::Plan plan(cache, {{&sequence, 1}, {&queries, 1}, {}});
+  for (const char* text : {"mass:0.05", "bytes:0.3"}) {
+    const Budget budget = parse_budget(text);
+    std::vector<sieve::Certificate> certificates(2);
+    sieve::attend(cache, plan, {q.data(), DType::f32, 64, 32}, {&budget, 1}, {}, workspace,
+                  {{out.data(), DType::f32, 64, 32}, lse, certificates});
+    for (const sieve::Certificate& c : certificates) {
+      EXPECT_EQ(c.reached, sieve::Reached::met) << text;
+      EXPECT_EQ(c.centre_values, 512) << text;
+      EXPECT_LE(c.tau, 0.05) << text;
+    }
+    EXPECT_NEAR(out[5], 0.5F, certificates[0].error);
+  }
+}
+
 TEST(SievePlanes, AQueryThatIsNotFiniteHarmsNoOther) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -218,7 +311,8 @@ TEST(SievePlanes, AQueryThatIsNotFiniteHarmsNoOther) {
           PlanesProblem planes(problem, coded(12, 4), {}, 5);
           const std::int64_t dims = 4 * 40;
           planes.q[static_cast<std::size_t>(dims + 7)] = bad;  // of query 1, head 0
-          const PlanesAsked asked = asked_for(parse_budget(budget), 0);
+          PlanesAsked asked = asked_for(parse_budget(budget), 0);
+          asked.out = queries == 3 ? DType::bf16 : DType::f32;
           const PlanesResult result = run_planes(planes, asked, workspace);
           const Oracle oracle = oracle_of(problem);
           for (std::int64_t row = 0; row < queries * 4; ++row) {
