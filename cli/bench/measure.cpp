@@ -154,7 +154,7 @@ class Contest {
     return 1e3 * seconds_since(begin);
   }
 
-  /// Of the last sparse step.
+  /// Adds what the last sparse step read and certified.
   void record(Measured& measured) const {
     measured.certificates.insert(measured.certificates.end(), certificates_.begin(), certificates_.end());
     for (std::size_t row = 0; row < certificates_.size();

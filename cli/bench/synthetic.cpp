@@ -123,7 +123,7 @@ double keys_needed(std::span<const float> falling, double factor) {
   return static_cast<double>(weights.size());
 }
 
-/// By which the query is multiplied for `wanted` keys to hold its weight: fewer are needed the larger it
+/// The factor on the query at which `wanted` keys hold its weight: fewer are needed the larger it
 /// is.
 double factor_for(std::span<const float> falling, double wanted) {
   const double reach = std::max<double>(1e-6, falling.front() - falling.back());

@@ -44,7 +44,7 @@ class Sources {
   std::vector<Source> all_;
 };
 
-/// Which token of the trace stands at each of n places.
+/// The token of the trace that stands at each of n places.
 std::vector<std::int64_t> chosen_tokens(const Draws& draw, std::int64_t n, std::int64_t length) {
   std::vector<std::int64_t> tokens;
   for (std::int64_t t = 0; t < run; ++t) tokens.push_back(t);

@@ -22,7 +22,7 @@ inline constexpr std::int64_t most_sparse_rows = 64;
 /// Rows that are worked on at once; more sparse rows take several passes.
 inline constexpr std::int64_t pass_rows = 16;
 
-/// Which sequences a call is about, with how many queries each, and what each query sees.
+/// The sequences that a call is about, with how many queries each, and what each query sees.
 struct Batch {
   std::span<const Sequence> sequences;
   std::span<const std::int64_t> queries;  ///< one per sequence, ≥ 0

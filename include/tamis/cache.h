@@ -103,8 +103,8 @@ class TAMIS_API Cache {
   /// Bytes of all slabs taken from memory, with what is kept beside them: lists of blocks and pages, counts
   /// of users. Not the table of names.
   [[nodiscard]] std::size_t bytes() const;
-  /// Of these, bytes of slabs that lie in no page in use. A slab without a used page is given back at once,
-  /// but for one of each size of page that is in use elsewhere.
+  /// The part of bytes() that lies in slabs, but in no page in use. A slab without a used page is given
+  /// back at once, but for one of each size of page that is in use elsewhere.
   [[nodiscard]] std::size_t free_bytes() const;
 
   /// Writes a sequence: planes, raw tokens, a version and checksums. Under a temporary name first, then

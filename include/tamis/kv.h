@@ -22,7 +22,7 @@ struct KvPages {
   std::int64_t tokens = 0;
   std::int64_t k_stride = 0;  ///< elements from one token's key to the next within a page
   std::int64_t v_stride = 0;  ///< the same for values
-  /// Of keys and values, where it is known; a call in another dtype then throws `usage`.
+  /// The type of keys and values, where it is known; a call in another dtype then throws `usage`.
   std::optional<DType> dtype{};
 };
 

@@ -11,7 +11,8 @@
 
 namespace tamis::cache {
 
-/// Of a sequence: beyond what any machine holds, and far from where sums and products of sizes overflow.
+/// The longest sequence: beyond what any machine holds, and far from where sums and products of sizes
+/// overflow.
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
 /// Coded blocks come first, with 128 tokens each or fewer where the sequence was cut; then raw pages, all

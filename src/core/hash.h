@@ -20,7 +20,7 @@ class Hash {
   Hash() { XXH64_reset(&state_, 0); }
   void add(std::span<const std::byte> bytes) { XXH64_update(&state_, bytes.data(), bytes.size()); }
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  /// Of all bytes so far.
+  /// The hash of all bytes so far.
   [[nodiscard]] std::uint64_t value() const { return XXH64_digest(&state_); }
   /// The same as text: 16 hexadecimal digits, the most significant first.
   [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", value()); }

@@ -51,7 +51,7 @@ class BoundSearch {
 
   void record(const Started& started, std::string outcome);
   [[nodiscard]] Started start(std::string what, std::int64_t dim) const;
-  /// Of the columns of the pattern that was given.
+  /// The same, about the columns of the pattern that was given.
   [[nodiscard]] Refutation of_given(Refutation refutation) const;
   /// Takes a refutation if it is higher and, unless it is a solver's word, checked.
   bool refute(const Started& started, Refutation refutation, const std::string& outcome);

@@ -160,7 +160,7 @@ struct RowBytes {
   __m512i low_high, low_low, high_high, high_low;
 };
 
-/// Of the 32-channel chunks first … first + 3 of a query, as far as there are any.
+/// The 32-channel chunks first … first + 3 of a query, as far as there are any.
 TAMIS_INLINE RowBytes row_bytes(const std::int16_t* xi, std::int64_t d32, std::int64_t first) {
   std::int8_t bytes[4][64] = {};
   for (std::int64_t t = first; t < first + 4 && 32 * t < d32; ++t) {

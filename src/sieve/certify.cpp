@@ -73,7 +73,7 @@ std::array<double, most_rows> distances(const Problem& problem, const Visits& vi
   return sums;
 }
 
-/// Of the values that a call may have used: bounds for its error.
+/// The largest norms of values that a call may have used: they bound its error.
 struct ValueNorms {
   double norm = 0;    ///< ‖v‖
   double radius = 0;  ///< ‖v − mean of the block‖

@@ -25,7 +25,7 @@ struct Bounds {
   double value_norm;
   double width;    ///< octaves by which stored bits leave a logit open, at most
   double missing;  ///< ‖v − v̂‖, at most
-  // Of a few rows: sums over keys, relative to 2^top. docs/certificates.md, "The bounds".
+  // Sums over keys for a few rows, relative to 2^top; see docs/certificates.md, "The bounds".
   double top;
   double used;     ///< Σ ê
   double spread;   ///< Σ δ
@@ -143,7 +143,8 @@ class Watch {
     }
   }
 
-  /// Of a page whose tokens begin at `first`. `weights` are those of a few rows, relative to 2^m; or null.
+  /// Adds a page whose tokens begin at `first`. `weights` are those of a few rows, relative to 2^m; or
+  /// null.
   void add(const StoredPage& stored, std::int64_t first, const float* weights, const float* m) {
     const Page& page = stored.page;
     const double key_norm =
@@ -167,7 +168,7 @@ class Watch {
       add_part(stored.part[static_cast<std::size_t>(p)], first, key_norm, value_norm, weights, m);
   }
 
-  /// Of a row that sees something; `c` says what was read.
+  /// The certificate of a row that sees something; `c` says what was read.
   void certify(std::int64_t r, std::span<const float> out, float lse, Certificate& c) const;
 
  private:

@@ -26,8 +26,8 @@ struct DenseItem {
   View<const float> query;             ///< rows × key_dim, as the caller gave them
   std::span<const std::int64_t> seen;  ///< row r sees tokens 0 … seen[r] − 1
   Dense why;
-  /// Of the KV head in the call, where the item has some of them only: whether rows go in tiles depends on
-  /// it.
+  /// Rows of the KV head in the call, where the item has some of them only: whether rows go in tiles
+  /// depends on it.
   std::int64_t all_rows = 0;
 };
 

@@ -197,7 +197,7 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
             is_deepest(sharpened[b], j) ? sharpened[b].weight[r * block_tokens + j] : 0.0F;
     sharpened[b].weight = look.weights(b, 0);
   }
-  // Of these the k heaviest by their last estimate; of equal ones the earlier.
+  // The k heaviest of these are used, by their last estimate; of equal ones the earlier.
   PerRow least_used{};
   std::array<std::int64_t, most_rows> of_equal{};
   for (int r = 0; r < problem.rows; ++r) {

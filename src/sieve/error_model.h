@@ -65,13 +65,13 @@ inline double gamma(double chain) {
 }
 /// Octaves that estimates of any level may be off by, so that what underflows stays small.
 inline constexpr double widest = 20;
-/// Of a weight that is too small for f32, per key and relative to its span's reference; see "What
-/// vanishes".
+/// What a weight that is too small for f32 may lose, per key and relative to its span's reference; see
+/// "What vanishes".
 inline constexpr double vanished_per_key = 0x1p-88;
 
 // ---- Keys and values read as they were appended, and everything that is stored ----
 
-/// By how many octaves the weight of a key read as it was appended may be off: the dot product, the
+/// Octaves by which the weight of a key read as it was appended may be off: the dot product, the
 /// difference to an integer reference, the exponential; products and channels of the query that underflow.
 inline double exact_octaves(double chain, std::int64_t dim, double query_norm, double key_norm) {
   const auto d = static_cast<double>(dim);
@@ -92,7 +92,7 @@ inline double norm_above(float squares, std::int64_t dim) {
          0x1p-69;
 }
 
-/// By how many octaves what a block stores of a key may move its logit. `folded` is ‖Dq′‖, D the block's
+/// Octaves by which what a block stores of a key may move its logit. `folded` is ‖Dq′‖, D the block's
 /// steps.
 inline double stored_octaves(const cache::BlockHead& head, int levels, double folded, double query_norm,
                              double key_norm, std::int64_t dim) {

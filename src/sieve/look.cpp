@@ -25,7 +25,7 @@ std::int64_t look_scratch(const Problem& problem) { return fold_scratch * proble
 
 namespace {
 
-/// Which keys of a block a row has estimates of: coded ones, not raw, that it sees.
+/// The keys of a block that a row has estimates of: coded ones, not raw, that it sees.
 class Visible {
  public:
   Visible(const cache::BlockHead& head, const cache::CodedBlock& coded, std::int64_t seen)

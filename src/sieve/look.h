@@ -18,7 +18,7 @@ struct Looked {
   std::int32_t sum_x;                         ///< of these
 };
 
-/// Of a block's values, for choosing what to read.
+/// What is known of a block's values, for choosing what to read.
 struct LookedValues {
   float spread;   ///< root mean square distance from their mean
   float missing;  ///< the same from what plane 0 says of them, about

@@ -88,8 +88,8 @@ std::int64_t version_of(const Database& database) {
   return version.step() ? version.whole(0) : 0;
 }
 
-/// Of a point as it is stored: of every column the length of its text in bytes, ":" and the text, NULL
-/// being "-" and seconds the 8 bytes of the double, the lowest first.
+/// A checksum of a point as it is stored: of every column the length of its text in bytes, ":" and the
+/// text, NULL being "-" and seconds the 8 bytes of the double, the lowest first.
 std::string checksum_of(const std::string& sweep, const StoredPoint& point) {
   Hash hash;
   const auto add = [&hash](const std::string& text) {

@@ -20,8 +20,8 @@ inline constexpr std::array claim_names{"tau", "error", "lse"};
 /// What the attack on one way reached.
 struct Reached {
   std::string way;
-  /// By claim: true / certified, for tau as odds, since near 1 every share is close to every other. Above 1
-  /// is a violation.
+  /// For each claim true / certified, for tau as odds, since near 1 every share is close to every other.
+  /// Above 1 is a violation.
   std::array<double, 3> nearest{};
   std::array<std::string, 3> where;
   std::int64_t records = 0;  ///< rows whose claims were checked

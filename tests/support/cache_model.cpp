@@ -129,7 +129,7 @@ class Comparison {
     }
   }
 
-  /// Of a coded block's tokens the sinks and those that no code holds.
+  /// The tokens of a coded block that stay raw: sinks and those that no code holds.
   [[nodiscard]] bool must_be_raw(std::int64_t position) const {
     const ModelToken& token = *tokens_[static_cast<std::size_t>(position)];
     const auto beyond = [](float x) { return std::abs(x) > cache::largest_coded; };

@@ -70,7 +70,7 @@ class Modelled {
   void truncate(Sequence s, std::int64_t tokens);
   void fork(Sequence from, std::int64_t tokens, Sequence to);
   void remove(Sequence s);
-  /// By way of a file.
+  /// Goes by way of a file.
   void save_and_load(Sequence from, const std::string& path, Sequence to);
 
   /// What is wrong with a sequence, or with any, or nothing.

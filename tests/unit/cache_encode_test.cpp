@@ -595,7 +595,7 @@ struct Decoded {
   bool operator==(const Decoded&) const = default;
 };
 
-/// Of the planes that `levels` says; rows of values are five floats apart, which stay 77.
+/// Decodes the planes that `levels` says; rows of values are five floats apart, which stay 77.
 Decoded decode(const Kernels& by, const HeadBlock& block, int levels, std::int64_t first,
                std::int64_t count) {
   const std::int64_t key_dim = block.layout->key_dim;

@@ -57,7 +57,7 @@ TEST(Cache, CanBeCutAtEveryOffsetAndGoesOn) {
     x.fork(1, 700, 2);
     x.truncate(2, cut);
     ASSERT_EQ(x.difference(2), "") << cut;
-    // Of what was cut out of the last block nothing was lost.
+    // Nothing was lost of what was cut out of the last block.
     if (cut > 512) {
       EXPECT_EQ(cache::view_of(x.cache, 2).blocks.size(), cut < 640 ? 4U : 5U);
     }
