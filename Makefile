@@ -36,7 +36,7 @@ $(TAMIS_PEERS)/bin/python bench/$(1).py --peers $(TAMIS_PEERS) --build build/ben
 endef
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install Debian packages that are missing and make .venv
 	@tools/debian.sh deps/debian.txt
