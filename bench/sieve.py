@@ -2,7 +2,7 @@
 """Times sparse decode from a cache in planes against torch, ggml and our own dense over bf16: `make bench-sieve`.
 
 Steps take their queries in turn from a sequence, as decoding does; some are checked against f64
-(sieve_report.METHOD says how). About fifteen minutes; `--quick` takes well under one and proves only that
+(sieve_report.METHOD says how). About three minutes; `--quick` takes well under one and proves only that
 everything runs. `--parent` times another commit's libtamis.so, of the same C ABI, in the same turns.
 """
 
