@@ -48,7 +48,8 @@ struct Workspace::Impl {
 
   [[nodiscard]] Crew crew() const { return {threads, executor}; }
   /// Makes the scratch of every thread as large as that of the thread with the largest, so that it does
-  /// not matter which of them a call gives its largest item. Leaves it as it is where memory ends.
+  /// not matter which of them a call gives its largest item. Gives up where memory ends: a later call asks
+  /// again for what it needs.
   void even_out() noexcept;
 };
 
