@@ -55,7 +55,7 @@ test: deps ## unit tests, a program against the installed library, the command l
 	@$(call build,dev)
 	@ctest --preset dev -j $(JOBS)
 	@tests/consumer/check.sh build/dev
-	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli
+	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli tests/tools
 
 sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora under sanitizers: g++ without optimisation, then clang
 	@$(call build,asan-ubsan)

@@ -1,5 +1,5 @@
-// Measures how fast this machine reads memory, the roofline of a decode step, and empties its caches.
-// Loaded by bench/dense.py; costs a few passes over the given buffer.
+// Measures how fast this machine reads memory, the roofline of a decode step, and empties its
+// caches. Loaded by bench/dense.py; costs a few passes over the given buffer.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t line = 64;  // bytes of a cache line
 using Lanes = std::uint64_t __attribute__((vector_size(32)));
 
-/// Reads `bytes` as `streams` interleaved sequences, as an attention kernel reads K beside V. How many
-/// streams a core's prefetchers follow best differs, so the caller tries several.
+/// Reads `bytes` as `streams` interleaved sequences, as an attention kernel reads K beside V. How
+/// many streams a core's prefetchers follow best differs, so the caller tries several.
 template <int streams>
 std::uint64_t read(const std::byte* data, std::size_t bytes) {
   const std::size_t each = bytes / streams / (4 * line) * (4 * line);
@@ -39,7 +39,8 @@ extern "C" {
 
 /// Best bytes per second over `passes` passes of each way to read, one thread on each core, every
 /// thread its own part of the buffer.
-__attribute__((visibility("default"))) double bench_read_bandwidth(const std::byte* data, std::size_t bytes,
+__attribute__((visibility("default"))) double bench_read_bandwidth(const std::byte* data,
+                                                                   std::size_t bytes,
                                                                    const int* cores, int threads,
                                                                    int passes) {
   const std::size_t part = bytes / threads / 4096 * 4096;
@@ -53,7 +54,8 @@ __attribute__((visibility("default"))) double bench_read_bandwidth(const std::by
   return best;
 }
 
-/// Every core reads the whole buffer, which is several times the last cache: what was cached is gone.
+/// Every core reads the whole buffer, which is several times the last cache: what was cached is
+/// gone.
 __attribute__((visibility("default"))) void bench_evict(const std::byte* data, std::size_t bytes,
                                                         const int* cores, int threads) {
   seconds_together(cores, threads, [=](int) { sink = read<1>(data, bytes); });

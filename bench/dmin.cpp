@@ -1,6 +1,6 @@
-// Whole searches for d_min, by the paper's construction to the letter on LAPACK and by tamis, over the same
-// pattern and grid. The two take turns at every d, so that a machine whose load changes serves both alike.
-// Prints Markdown.
+// Whole searches for d_min, by the paper's construction to the letter on LAPACK and by tamis, over
+// the same pattern and grid. The two take turns at every d, so that a machine whose load changes
+// serves both alike. Prints Markdown.
 //   tamis_bench_dmin THREADS N…
 #include <fmt/format.h>
 
@@ -11,18 +11,19 @@
 #include <functional>
 #include <vector>
 
-#include <tamis/dmin.h>
 #include <tamis/info.h>
+#include <tamis/lab/dmin.h>
 
 #include "core/parallel.h"
-#include "core/random.h"
-#include "kernels/kernels.h"
-#include "realise/jl_literal.h"
-#include "realise/jl_search.h"
+#include "lab/kernels/kernels.h"
+#include "lab/numbers/random.h"
+#include "lab/realise/jl/search.h"
+#include "support/lab/jl_literal.h"
 
 namespace {
 
 using namespace tamis;
+using namespace tamis::lab;
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -37,16 +38,18 @@ struct Normals {
   void operator()(std::span<double> out) {
     const auto blocks = static_cast<std::int64_t>((out.size() + 63) / 64 * 16);
     buffer.resize(static_cast<std::size_t>(4 * blocks));
-    kernels().jl.normals(1, static_cast<std::uint32_t>(Purpose::bench) << 16, row, 0, blocks,
-                         buffer.data());
+    tamis::lab::kernels::lab_kernels().jl.normals(
+        1, static_cast<std::uint32_t>(numbers::Purpose::bench) << 16, row, 0, blocks,
+        buffer.data());
     std::copy_n(buffer.begin(), out.size(), out.begin());
   }
 };
 
-/// Draws of the literal construction: in parallel with one BLAS thread each, or in turn with all of them.
+/// Draws of the literal construction: in parallel with one BLAS thread each, or in turn with all of
+/// them.
 class Literal {
  public:
-  Literal(const JlTarget& target, int threads)
+  Literal(const realisation::JlTarget& target, int threads)
       : threads_(threads), spaces_(static_cast<std::size_t>(threads)) {
     seconds = seconds_of([&] {
       const BlasThreads all(threads);
@@ -57,7 +60,8 @@ class Literal {
     double best[2] = {1e300, 1e300};
     for (int repeat = 0; repeat < 8; ++repeat) {
       apart_ = repeat % 2 != 0;
-      best[repeat % 2] = std::min(best[repeat % 2], seconds_of([&] { (void)first(m, 8 * threads, 0); }));
+      best[repeat % 2] =
+          std::min(best[repeat % 2], seconds_of([&] { (void)first(m, 8 * threads, 0); }));
     }
     apart_ = best[1] <= best[0];
   }
@@ -66,7 +70,7 @@ class Literal {
   std::int64_t first(std::int64_t m, std::int64_t draws, std::int64_t offset) {
     const BlasThreads blas(apart_ ? 1 : threads_);
     std::atomic<std::int64_t> best{draws};
-    parallel_for(draws, apart_ ? threads_ : 1, [&](std::int64_t item, int worker) {
+    core::parallel_for(draws, apart_ ? threads_ : 1, [&](std::int64_t item, int worker) {
       if (item > best) return;
       Normals normals{static_cast<std::uint64_t>((offset << 32) + item), {}};
       auto source = [&](std::span<double> out) { normals(out); };
@@ -77,7 +81,8 @@ class Literal {
     return best;
   }
   [[nodiscard]] const char* way() const {
-    return apart_ ? "draws in parallel, one BLAS thread each" : "draws in turn, BLAS on all threads";
+    return apart_ ? "draws in parallel, one BLAS thread each"
+                  : "draws in turn, BLAS on all threads";
   }
   double seconds = 0;  ///< of the decomposition, then of everything
 
@@ -91,11 +96,11 @@ class Literal {
 void compare(std::int64_t n, int threads) {
   const DminProblem problem{.n = n, .seed = 1};
   const Pattern pattern = problem.pattern(0);
-  const JlTarget target = jl_target(pattern, problem.conditions());
+  const realisation::JlTarget target = realisation::jl_target(pattern, problem.conditions());
   Literal literal(target, threads);
   const double svd = literal.seconds;
-  double fast = seconds_of([&] { (void)jl_target(pattern, problem.conditions()); });
-  JlSearch search(target, problem.draw_seed(0), Purpose::dmin, threads);
+  double fast = seconds_of([&] { (void)realisation::jl_target(pattern, problem.conditions()); });
+  realisation::JlSearch search(target, problem.draw_seed(0), numbers::Purpose::dmin, threads);
   std::int64_t literal_d = 0;
   std::int64_t fast_d = 0;
   std::int64_t literal_draws = 0;
@@ -120,23 +125,27 @@ void compare(std::int64_t n, int threads) {
       });
     fmt::print(stderr, "n {} d {}: literal {:.2f} s, fast {:.3f} s\n", n, d, literal.seconds, fast);
   }
-  fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {:.3f} | **{:.0f}** | {:.0f} | {} |\n", n,
-             literal_d, literal_draws, svd, literal.seconds, fast_d, fast_draws, fast,
-             literal.seconds / fast,
-             literal.seconds / static_cast<double>(literal_draws) * static_cast<double>(fast_draws) / fast,
-             literal.way());
+  fmt::print(
+      "| {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {:.3f} | **{:.0f}** | {:.0f} | {} |\n", n,
+      literal_d, literal_draws, svd, literal.seconds, fast_d, fast_draws, fast,
+      literal.seconds / fast,
+      literal.seconds / static_cast<double>(literal_draws) * static_cast<double>(fast_draws) / fast,
+      literal.way());
   std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : hardware_thread_count();
+  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : core::hardware_thread_count();
   fmt::print("{} threads, target {}:\n\n", threads, target());
   fmt::print(
-      "| n | d_min, literal | draws | SVD s | literal s | d_min, tamis | draws | tamis s | ratio | per "
+      "| n | d_min, literal | draws | SVD s | literal s | d_min, tamis | draws | tamis s | ratio | "
+      "per "
       "draw | "
-      "literal at its best |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-  for (int i = 2; i < std::max(argc, 3); ++i) compare(argc > 2 ? std::atoll(argv[i]) : 512, threads);
+      "literal at its best |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- "
+      "|\n");
+  for (int i = 2; i < std::max(argc, 3); ++i)
+    compare(argc > 2 ? std::atoll(argv[i]) : 512, threads);
   return 0;
 }

@@ -1,6 +1,6 @@
-// Whose threads should work: the library's own, OpenMP's or oneTBB's, each behind tamis::Executor, in one
-// process and in turn, on a machine that is left alone and beside two processes that never sleep. Prints
-// JSON.
+// Whose threads should work: the library's own, OpenMP's or oneTBB's, each behind tamis::Executor,
+// in one process and in turn, on a machine that is left alone and beside two processes that never
+// sleep. Prints JSON.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -25,16 +25,17 @@
 #include <tamis/attend.h>
 #include <tamis/attention.h>
 #include <tamis/cache.h>
-#include <tamis/generate.h>
-#include <tamis/realise.h>
+#include <tamis/lab/generate.h>
+#include <tamis/lab/realise.h>
 
 #include "core/parallel.h"
-#include "core/random.h"
 #include "core/thread_pool.h"
+#include "lab/numbers/random.h"
 
 namespace {
 
-using namespace tamis;  // NOLINT(google-build-using-namespace)
+using namespace tamis;       // NOLINT(google-build-using-namespace)
+using namespace tamis::lab;  // NOLINT(google-build-using-namespace)
 using Clock = std::chrono::steady_clock;
 using std::chrono::duration;
 using std::chrono::microseconds;
@@ -110,8 +111,8 @@ struct Task {
   std::function<double(const Contender&)> seconds;
 };
 
-/// Seconds for one call of `work`, over a tenth of a second or `most` calls, each after `gap` of the
-/// caller's own work, which does not count.
+/// Seconds for one call of `work`, over a tenth of a second or `most` calls, each after `gap` of
+/// the caller's own work, which does not count.
 double seconds_each(int most, microseconds gap, const std::function<void()>& work) {
   const auto end = Clock::now() + milliseconds(100);
   double inside = 0;
@@ -127,9 +128,10 @@ double seconds_each(int most, microseconds gap, const std::function<void()>& wor
 Task loops(const std::string& name, microseconds item, microseconds gap) {
   return {name, [=](const Contender& contender) {
             return seconds_each(300, gap, [&] {
-              parallel_for(2, Crew{contender.workers(), contender.executor}, [&](std::int64_t, int) {
-                if (item.count() > 0) spin(item);
-              });
+              core::parallel_for(2, core::Crew{contender.workers(), contender.executor},
+                                 [&](std::int64_t, int) {
+                                   if (item.count() > 0) spin(item);
+                                 });
             });
           }};
 }
@@ -178,15 +180,15 @@ class Decode {
         contender.executor == nullptr ? Workspace(1) : Workspace(threads, *contender.executor);
     std::vector<float> out(static_cast<std::size_t>(shape_.rows() * dim));
     std::vector<float> lse(static_cast<std::size_t>(shape_.rows()));
-    std::vector<sieve::Certificate> certificates(lse.size());
+    std::vector<Certificate> certificates(lse.size());
     const Budget budget = parse_budget("mass:0.05");
     const PageTables pages(DType::f16, rows_.data(), rows_.data(), heads, tokens, dim, dim);
     const std::int64_t one = 1;
-    const sieve::Plan plan(cache_, {{&sequence, 1}, {&one, 1}, {}});
+    const Plan plan(cache_, {{&sequence, 1}, {&one, 1}, {}});
     const auto step = [&] {
       if (sparse) {
-        sieve::attend(cache_, plan, {q_.data(), DType::f32, shape_.rows() * dim, dim}, {&budget, 1}, {},
-                      workspace, {{out.data(), DType::f32, shape_.rows() * dim, dim}, lse, certificates});
+        attend(cache_, plan, {q_.data(), DType::f32, shape_.rows() * dim, dim}, {&budget, 1}, {},
+               workspace, {{out.data(), DType::f32, shape_.rows() * dim, dim}, lse, certificates});
       } else {
         dense(shape_, {q_.data(), shape_.rows(), dim}, pages.heads(), {}, workspace,
               {out.data(), shape_.rows(), dim}, lse);
@@ -203,7 +205,7 @@ class Decode {
   static constexpr Sequence sequence = 1;
 
   static void fill(std::vector<float>& to, std::uint64_t row) {
-    const Stream stream(1, Purpose::bench, row);
+    const numbers::Stream stream(1, numbers::Purpose::bench, row);
     for (std::size_t i = 0; i < to.size(); ++i)
       to[i] = static_cast<float>(stream.normal(static_cast<std::uint32_t>(i)));
   }
@@ -240,7 +242,7 @@ nlohmann::ordered_json compare(const Task& task, const std::vector<Contender>& a
 
 int main(int argc, char** argv) {
   const bool quick = argc > 1 && std::string(argv[1]) == "--quick";
-  std::vector<Contender> all{{"one thread", nullptr}, {"own", &own_threads()}};
+  std::vector<Contender> all{{"one thread", nullptr}, {"own", &core::own_threads()}};
 #ifdef TAMIS_BENCH_OPENMP
   OpenMp openmp;
   all.push_back({"OpenMP", &openmp});

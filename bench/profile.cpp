@@ -1,5 +1,6 @@
-// One profile pass against dense attention over the same queries and keys: interleaved, medians, and the
-// peak memory of a pass against n, each n in a process of its own. Prints a page of Markdown.
+// One profile pass against dense attention over the same queries and keys: interleaved, medians,
+// and the peak memory of a pass against n, each n in a process of its own. Prints a page of
+// Markdown.
 //   tamis_bench_profile TRACE [REPEATS]
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -15,12 +16,13 @@
 #include <vector>
 
 #include <tamis/info.h>
-#include <tamis/rows.h>
-#include <tamis/trace.h>
+#include <tamis/lab/rows.h>
+#include <tamis/lab/trace.h>
 
 namespace {
 
 using namespace tamis;
+using namespace tamis::lab;
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -47,7 +49,8 @@ struct Work {
     return sum * static_cast<double>(shape.query_heads);
   }
   [[nodiscard]] PageTables tables() const {
-    return {shape.dtype, k.data(), v.data(), shape.kv_heads, tokens, shape.head_dim, shape.value_dim};
+    return {shape.dtype, k.data(),       v.data(),       shape.kv_heads,
+            tokens,      shape.head_dim, shape.value_dim};
   }
 };
 
@@ -72,7 +75,8 @@ std::vector<Work> layers_of(const std::string& path) {
   return all;
 }
 
-/// One KV head of Gaussian keys, f16, with queries that make logits of deviation 2 and see all tokens.
+/// One KV head of Gaussian keys, f16, with queries that make logits of deviation 2 and see all
+/// tokens.
 Work synthetic(std::int64_t tokens, std::int64_t queries) {
   constexpr std::int64_t d = 64;
   Work work;
@@ -108,8 +112,9 @@ void compare(const std::string& name, const std::vector<Work>& works, int thread
         dense(work.shape, q, tables.heads(), work.seen, workspace,
               {out.data(), work.shape.rows(), work.shape.value_dim}, lse);
       });
-      rows_time += seconds_of(
-          [&] { (void)row_figures(work.shape, q, tables.heads(), work.seen, RowOptions{}, workspace); });
+      rows_time += seconds_of([&] {
+        (void)row_figures(work.shape, q, tables.heads(), work.seen, RowOptions{}, workspace);
+      });
     }
     if (repeat == 0) continue;
     dense_seconds.push_back(dense_time);
@@ -123,7 +128,8 @@ void compare(const std::string& name, const std::vector<Work>& works, int thread
   std::fflush(stdout);
 }
 
-/// Peak resident memory of a pass over one head of n keys, in MiB, and what its keys and values take.
+/// Peak resident memory of a pass over one head of n keys, in MiB, and what its keys and values
+/// take.
 void memory(std::int64_t tokens) {
   std::fflush(stdout);
   const pid_t child = fork();
@@ -134,14 +140,15 @@ void memory(std::int64_t tokens) {
     rusage before{};
     getrusage(RUSAGE_SELF, &before);
     const RowFigures figures =
-        row_figures(work.shape, {work.q.data(), work.shape.rows(), work.shape.head_dim}, tables.heads(),
-                    work.seen, RowOptions{}, workspace);
+        row_figures(work.shape, {work.q.data(), work.shape.rows(), work.shape.head_dim},
+                    tables.heads(), work.seen, RowOptions{}, workspace);
     rusage after{};
     getrusage(RUSAGE_SELF, &after);
-    fmt::print(
-        "| {} | {:.1f} | {:.1f} | {:.0f} |\n", tokens, static_cast<double>(after.ru_maxrss) / 1024,
-        static_cast<double>(after.ru_maxrss - before.ru_maxrss) / 1024,
-        static_cast<double>(after.ru_maxrss - before.ru_maxrss) * 1024 / static_cast<double>(tokens));
+    fmt::print("| {} | {:.1f} | {:.1f} | {:.0f} |\n", tokens,
+               static_cast<double>(after.ru_maxrss) / 1024,
+               static_cast<double>(after.ru_maxrss - before.ru_maxrss) / 1024,
+               static_cast<double>(after.ru_maxrss - before.ru_maxrss) * 1024 /
+                   static_cast<double>(tokens));
     std::fflush(stdout);
     std::_Exit(figures.n.empty() ? 1 : 0);
   }
@@ -158,7 +165,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int repeats = argc > 2 ? std::max(1, std::atoi(argv[2])) : 9;
-  fmt::print("Peak memory of one pass over a head of n keys (d = 64, f16, 128 queries, 2 threads):\n\n");
+  fmt::print(
+      "Peak memory of one pass over a head of n keys (d = 64, f16, 128 queries, 2 threads):\n\n");
   fmt::print("| n | peak MiB | of which the pass | bytes per key |\n| --- | --- | --- | --- |\n");
   for (const std::int64_t tokens : {8192, 16384, 32768, 65536, 131072}) memory(tokens);
   fmt::print("\nTime, medians of {} interleaved repeats, target {}:\n\n", repeats, target());

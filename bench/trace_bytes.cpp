@@ -1,6 +1,7 @@
-// What attention over a cache in planes reads of a trace, and how near it comes to exact attention: every
-// query at its own place of the text, as a step of decoding. Prints Markdown.
-//   tamis_bench_trace TRACE [QUERIES [LAYER]]: at most so many queries, at even distances; one layer
+// What attention over a cache in planes reads of a trace, and how near it comes to exact attention:
+// every query at its own place of the text, as a step of decoding. Prints Markdown.
+//   tamis_bench_trace TRACE [QUERIES [LAYER]]: at most so many queries, at even distances; one
+//   layer
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 
 #include <tamis/attend.h>
 #include <tamis/cache.h>
-#include <tamis/trace.h>
+#include <tamis/lab/trace.h>
 
 namespace {
 
 using namespace tamis;
+using namespace tamis::lab;
 
 /// How the cache stores and attention is asked.
 struct Way {
@@ -61,7 +63,8 @@ std::vector<double> exact(const TraceLayer& layer, const LayerData& data, std::i
     z += e;
     if (e < 1e-12) continue;
     for (std::int64_t c = 0; c < shape.value_dim; ++c)
-      out[static_cast<std::size_t>(c)] += e * number(data.v, (kv * tokens + t) * shape.value_dim + c);
+      out[static_cast<std::size_t>(c)] +=
+          e * number(data.v, (kv * tokens + t) * shape.value_dim + c);
   }
   for (double& x : out) x /= z;
   return out;
@@ -74,7 +77,8 @@ struct Measured {
   std::vector<double> certified;                       ///< relative
   std::vector<double> tau;                             ///< certified, of eps
   std::vector<double> sharp;                           ///< share of coded keys read to level 1
-  std::array<double, 4> levels{}, value_levels{};  ///< keys and values by the deepest level, and their sum
+  std::array<double, 4> levels{},
+      value_levels{};  ///< keys and values by the deepest level, and their sum
   double counted = 0, centres = 0;
   std::int64_t rows = 0, met = 0, dense = 0;
 };
@@ -92,25 +96,27 @@ struct Step {
   const std::vector<std::vector<double>>& truth;  ///< of each head
 };
 
-void measure(const Cache& cache, const Step& at, const Way& way, Workspace& workspace, Measured& to) {
+void measure(const Cache& cache, const Step& at, const Way& way, Workspace& workspace,
+             Measured& to) {
   const Shape& shape = at.layer.shape;
   const Sequence sequence = 1;
   const std::int64_t one = 1;
-  const sieve::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});
+  const Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});
   const Budget budget = parse_budget(way.budget);
   const auto heads = static_cast<std::size_t>(shape.query_heads);
   const auto d_v = static_cast<std::size_t>(shape.value_dim);
   std::vector<float> out(heads * d_v), lse(heads);
-  std::vector<sieve::Certificate> certificates(heads);
-  sieve::AttendOptions options;
+  std::vector<Certificate> certificates(heads);
+  AttendOptions options;
   options.look = way.look;
   options.value_share = way.value_share;
-  sieve::attend(
+  attend(
       cache, plan,
       {at.data.q.data() + at.query * shape.head_dim, DType::f32, 0, shape.queries * shape.head_dim},
-      {&budget, 1}, options, workspace, {{out.data(), DType::f32, 0, shape.value_dim}, lse, certificates});
+      {&budget, 1}, options, workspace,
+      {{out.data(), DType::f32, 0, shape.value_dim}, lse, certificates});
   for (std::size_t h = 0; h < heads; ++h) {
-    const sieve::Certificate& c = certificates[h];
+    const Certificate& c = certificates[h];
     double far = 0;
     double norm = 0;
     for (std::size_t i = 0; i < d_v; ++i) {
@@ -122,8 +128,8 @@ void measure(const Cache& cache, const Step& at, const Way& way, Workspace& work
     to.certified.push_back(c.error / std::sqrt(norm));
     to.tau.push_back(c.tau / budget.eps);
     ++to.rows;
-    to.met += c.reached == sieve::Reached::met ? 1 : 0;
-    to.dense += c.dense != sieve::Dense::no ? 1 : 0;
+    to.met += c.reached == Reached::met ? 1 : 0;
+    to.dense += c.dense != Dense::no ? 1 : 0;
     if (h % static_cast<std::size_t>(shape.group()) != 0) continue;
     const auto all = static_cast<double>(c.dense_bytes);
     const std::int64_t key_row = (shape.head_dim + 31) / 32 * 16;
@@ -152,10 +158,10 @@ std::string row_of(const Way& way, const Measured& m) {
     return fmt::format("{:.4f} ({:.4f})", quantile(x, 0.5) * unit, quantile(x, 0.9) * unit);
   };
   std::string text = fmt::format(
-      "| {}, {} bits, look {}, values {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2f} % |", way.budget,
-      way.bits, way.look, way.value_share, pair(m.bytes, 1), pair(m.error, 100), pair(m.certified, 100),
-      pair(m.tau, 1), pair(m.look, 1), pair(m.keys, 1), pair(m.values, 1), pair(m.raw, 1),
-      100 * static_cast<double>(m.met) / static_cast<double>(m.rows));
+      "| {}, {} bits, look {}, values {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2f} % |",
+      way.budget, way.bits, way.look, way.value_share, pair(m.bytes, 1), pair(m.error, 100),
+      pair(m.certified, 100), pair(m.tau, 1), pair(m.look, 1), pair(m.keys, 1), pair(m.values, 1),
+      pair(m.raw, 1), 100 * static_cast<double>(m.met) / static_cast<double>(m.rows));
   for (const auto& levels : {m.levels, m.value_levels}) {
     for (const double x : levels) text += fmt::format(" {:.4f}", x / m.counted);
     text += " |";
@@ -187,7 +193,8 @@ int main(int argc, char** argv) try {
     if (only >= 0 && layer.layer != only) continue;
     const LayerData data = trace.read(layer);
     const Shape& shape = layer.shape;
-    const Heads heads{shape.query_heads, shape.kv_heads, shape.head_dim, shape.value_dim, shape.scale};
+    const Heads heads{shape.query_heads, shape.kv_heads, shape.head_dim, shape.value_dim,
+                      shape.scale};
     std::vector<Cache> caches;
     for (const int bits : {12, 16}) {
       CacheOptions options;
@@ -219,14 +226,16 @@ int main(int argc, char** argv) try {
       for (std::int64_t h = 0; h < shape.query_heads; ++h)
         truth.push_back(exact(layer, data, trace.tokens(), h, place.query, place.seen));
       for (std::size_t w = 0; w < ways.size(); ++w)
-        measure(caches[ways[w].bits == 16 ? 1 : 0], {layer, data, place.query, truth}, ways[w], workspace,
-                measured[w]);
+        measure(caches[ways[w].bits == 16 ? 1 : 0], {layer, data, place.query, truth}, ways[w],
+                workspace, measured[w]);
     }
   }
   fmt::print(
-      "Median (p90); bytes per KV head and step, everything counted, as a share of 16-bit keys and values; "
+      "Median (p90); bytes per KV head and step, everything counted, as a share of 16-bit keys and "
+      "values; "
       "errors in %.\n\n"
-      "| way | bytes | true error | certified error | tau/eps | look | deeper keys | values | raw | met | "
+      "| way | bytes | true error | certified error | tau/eps | look | deeper keys | values | raw "
+      "| met | "
       "keys by level | values by level | dense |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (std::size_t w = 0; w < ways.size(); ++w) fmt::print("{}", row_of(ways[w], measured[w]));

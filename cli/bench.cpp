@@ -20,37 +20,53 @@ namespace {
 
 constexpr const char* description =
     "What a decode step takes here, dense and sparse\n\n"
-    "Fills the cache with the keys and values of some sequences, then takes steps in which every sequence "
+    "Fills the cache with the keys and values of some sequences, then takes steps in which every "
+    "sequence "
     "has "
-    "one query: by dense attention over pages of 128 tokens in bf16, and by sparse attention over the "
+    "one query: by dense attention over pages of 128 tokens in bf16, and by sparse attention over "
+    "the "
     "cache, "
-    "in turns. Every step has other queries, and finds keys and values in memory and the CPU's caches "
+    "in turns. Every step has other queries, and finds keys and values in memory and the CPU's "
+    "caches "
     "empty of "
-    "them. Prints medians, what an appended token takes (one at a time, coding included), the bytes read "
+    "them. Prints medians, what an appended token takes (one at a time, coding included), the "
+    "bytes read "
     "as a "
-    "share of dense, the certified tau, the true relative error of some rows against attention in f64, how "
+    "share of dense, the certified tau, the true relative error of some rows against attention in "
+    "f64, how "
     "many "
     "queries met the budget, and the memory of the cache.\n\n"
-    "Keys are synthetic unless a trace is given. They lie near eight directions in the space of channels, "
-    "half of which change slowly along the text, around a mean that differs by channel; queries lie along "
+    "Keys are synthetic unless a trace is given. They lie near eight directions in the space of "
+    "channels, "
+    "half of which change slowly along the text, around a mean that differs by channel; queries "
+    "lie along "
     "the "
-    "same directions, and each is multiplied by a number such that as many keys hold 95% of its weight as "
+    "same directions, and each is multiplied by a number such that as many keys hold 95% of its "
+    "weight as "
     "the "
-    "law k(n) = k(8192)*(n/8192)^0.61 says, with k(8192) between 20 and 200, as was found in a small "
+    "law k(n) = k(8192)*(n/8192)^0.61 says, with k(8192) between 20 and 200, as was found in a "
+    "small "
     "language "
-    "model. Same seed, same numbers. Other models have other laws: with --trace the keys, values and "
+    "model. Same seed, same numbers. Other models have other laws: with --trace the keys, values "
+    "and "
     "queries "
-    "of a trace are used, its runs of 128 tokens drawn again and again until there are enough, which keeps "
-    "more keys of weight than longer texts have. Two heads of a trace are joined for twice their size.\n\n"
-    "--json prints {target, cpu, threads, heads, kv_heads, dim, tokens, batch, steps, budget, bits, "
+    "of a trace are used, its runs of 128 tokens drawn again and again until there are enough, "
+    "which keeps "
+    "more keys of weight than longer texts have. Two heads of a trace are joined for twice their "
+    "size.\n\n"
+    "--json prints {target, cpu, threads, heads, kv_heads, dim, tokens, batch, steps, budget, "
+    "bits, "
     "prefer, "
     "keys, seed, dense_ms, sparse_ms, append_us, prompt_us, bytes, tau, relative_error, checked, "
     "violations, "
-    "reached, dense_fallbacks, cache_share, cache_bytes, version}: bytes, tau and relative_error are "
+    "reached, dense_fallbacks, cache_share, cache_bytes, version}: bytes, tau and relative_error "
+    "are "
     "{median, "
-    "p90}; checked is how many rows were compared with f64, violations how many of them were not as "
+    "p90}; checked is how many rows were compared with f64, violations how many of them were not "
+    "as "
     "certified "
-    "(then the exit status is 1); prompt_us is the time per token of a prompt; reached counts queries as "
+    "(then the exit status is 1); prompt_us is the time per token of a prompt; reached counts "
+    "queries as "
     "that "
     "of tamis attend does.";
 
@@ -81,16 +97,19 @@ std::optional<HeadCounts> parse_heads(const std::string& text) {
   };
   const std::size_t slash = text.find('/');
   HeadCounts counts{number(std::string_view(text).substr(0, slash)), 0};
-  counts.kv_heads =
-      slash == std::string::npos ? counts.query_heads : number(std::string_view(text).substr(slash + 1));
-  if (counts.query_heads < 1 || counts.kv_heads < 1 || counts.query_heads % counts.kv_heads != 0) return {};
+  counts.kv_heads = slash == std::string::npos ? counts.query_heads
+                                               : number(std::string_view(text).substr(slash + 1));
+  if (counts.query_heads < 1 || counts.kv_heads < 1 || counts.query_heads % counts.kv_heads != 0)
+    return {};
   return counts;
 }
 
 std::string check_heads(const std::string& text) {
   if (parse_heads(text)) return {};
   return fmt::format(
-      "'{}' is not a number of query heads and, after a slash, of KV heads that divides it, as 32/8", text);
+      "'{}' is not a number of query heads and, after a slash, of KV heads that divides it, as "
+      "32/8",
+      text);
 }
 
 std::string check_dim(const std::string& text) {
@@ -123,7 +142,8 @@ BenchShape shape_of(const Options& options) {
 
 /// Throws `usage` for what the machine's memory cannot hold: better than what the system does then.
 void check_memory(const BenchShape& shape, int bits) {
-  const auto numbers = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.heads.kv_heads) *
+  const auto numbers = 2.0 * static_cast<double>(shape.batch) *
+                       static_cast<double>(shape.heads.kv_heads) *
                        static_cast<double>(shape.tokens) * static_cast<double>(shape.heads.key_dim);
   const auto queries = static_cast<double>(shape.steps) * static_cast<double>(shape.batch) *
                        static_cast<double>(shape.heads.query_heads) *
@@ -132,24 +152,26 @@ void check_memory(const BenchShape& shape, int bits) {
   const double there =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed > 0.9 * there)
-    throw Error(Code::usage,
-                fmt::format("bench: {} sequences of {} tokens take {:.1f} GB, and the machine has {:.1f}; "
-                            "choose a smaller --tokens, --batch or --steps",
-                            shape.batch, shape.tokens, 1e-9 * needed, 1e-9 * there));
+    throw Error(
+        Code::usage,
+        fmt::format("bench: {} sequences of {} tokens take {:.1f} GB, and the machine has {:.1f}; "
+                    "choose a smaller --tokens, --batch or --steps",
+                    shape.batch, shape.tokens, 1e-9 * needed, 1e-9 * there));
 }
 
 int bench(const Options& options, const Globals& globals) {
   if (profile_in(options.budget))
-    throw Error(Code::usage,
-                "--budget: a profile is of a model's heads, which a benchmark does not have; give one "
-                "budget for all");
+    throw Error(
+        Code::usage,
+        "--budget: a profile is of a model's heads, which a benchmark does not have; give one "
+        "budget for all");
   const Budgets budgets(options.budget);
   const Budget budget = parse_budget(options.budget);
   BenchReport report;
   report.shape = shape_of(options);
   report.settings.bits = options.bits.value_or(bits_for({&budget, 1}));
   report.settings.budget = budget;
-  if (options.prefer == "time") report.settings.attend.prefer = sieve::Prefer::time;
+  if (options.prefer == "time") report.settings.attend.prefer = Prefer::time;
   report.keys = options.trace.value_or("synthetic");
   report.budget = budgets.text();
   report.cpu = cpu_name();
@@ -162,8 +184,8 @@ int bench(const Options& options, const Globals& globals) {
                                        : synthetic_data(report.shape, report.threads);
   report.shape.heads.scale = data.scale;
   {
-    Progress progress(
-        {{"append", static_cast<double>(options.tokens)}, {"steps", static_cast<double>(options.steps)}});
+    Progress progress({{"append", static_cast<double>(options.tokens)},
+                       {"steps", static_cast<double>(options.steps)}});
     report.measured = measure(report.shape, data, report.settings, workspace, progress);
   }
   fmt::print("{}", globals.json ? json_text(report) : table_text(report));
@@ -182,22 +204,25 @@ Run declare_bench(CLI::App& app, Files& files, const Globals& globals) {
   app.add_option("--dim", options->dim, "size of a head, of keys and values (default: 128)")
       ->type_name("N")
       ->check(CLI::Validator(check_dim, "", "head size"));
-  at_least_one(
-      app.add_option("--tokens", options->tokens, "tokens of a sequence (default: 65536)")->type_name("N"));
-  app.add_option("--budget", options->budget, "how much to read, as in tamis attend (default: mass:0.05)")
+  at_least_one(app.add_option("--tokens", options->tokens, "tokens of a sequence (default: 65536)")
+                   ->type_name("N"));
+  app.add_option("--budget", options->budget,
+                 "how much to read, as in tamis attend (default: mass:0.05)")
       ->type_name("BUDGET");
   one_of(app.add_option("--bits", options->bits,
                         "bits stored of a number (default: 12, or 16 below mass:0.02)"),
          {"8", "12", "16"});
-  files.reads(app.add_option("--trace", options->trace, "take keys, values and queries from this trace"),
-              "TRACE");
+  files.reads(
+      app.add_option("--trace", options->trace, "take keys, values and queries from this trace"),
+      "TRACE");
   at_least_one(app.add_option("--batch", options->batch, "sequences (default: 1)")->type_name("N"));
-  at_least_one(
-      app.add_option("--steps", options->steps, "steps that are timed (default: 16)")->type_name("N"));
-  one_of(
-      app.add_option("--prefer", options->prefer, "what to save where there is a choice (default: bytes)"),
-      {"bytes", "time"});
-  auto* seed = app.add_option("--seed", options->seed, "of all that is drawn (default: 1)")->type_name("N");
+  at_least_one(app.add_option("--steps", options->steps, "steps that are timed (default: 16)")
+                   ->type_name("N"));
+  one_of(app.add_option("--prefer", options->prefer,
+                        "what to save where there is a choice (default: bytes)"),
+         {"bytes", "time"});
+  auto* seed =
+      app.add_option("--seed", options->seed, "of all that is drawn (default: 1)")->type_name("N");
   a_seed(seed);
   return [options, &globals] { return bench(*options, globals); };
 }

@@ -1,6 +1,6 @@
-// What a subcommand is. To add one: write a file that defines `Run declare_NAME(CLI::App&, Files&, const
-// Globals&)` and add NAME to the table in commands.cpp; help, manual and completion follow from its
-// declaration.
+// What a subcommand is. To add one: write a file that defines `Run declare_NAME(CLI::App&, Files&,
+// const Globals&)` and add NAME to the table in commands.cpp; help, manual and completion follow
+// from its declaration.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -37,10 +37,12 @@ void a_seed(CLI::Option* option);
 using Run = std::function<int()>;
 
 /// How a subcommand is declared on its App:
-///   description  the first line is the summary; the paragraphs after it are the manual, in which a line
+///   description  the first line is the summary; the paragraphs after it are the manual, in which a
+///   line
 ///                that begins with two spaces is kept as it is
 ///   footer       one example, a command that runs at the root of the repository
-///   type_name    of an option: NAME (a word), a|b|c (one of these); `Files` gives that of a file (FILE,
+///   type_name    of an option: NAME (a word), a|b|c (one of these); `Files` gives that of a file
+///   (FILE,
 ///                TRACE, PATTERN or WITNESS), whose options are declared there as well
 struct Command {
   const char* name;

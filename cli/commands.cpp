@@ -46,7 +46,8 @@ constexpr int most_threads = 4096;
 
 std::string check_threads(const std::string& text) {
   int threads = 0;
-  if (CLI::detail::lexical_cast(text, threads) && threads >= 1 && threads <= most_threads) return {};
+  if (CLI::detail::lexical_cast(text, threads) && threads >= 1 && threads <= most_threads)
+    return {};
   return fmt::format("'{}' is not a whole number from 1 to {}", text, most_threads);
 }
 
@@ -61,7 +62,8 @@ void one_of(CLI::Option* option, const std::vector<std::string>& words) {
     if (std::ranges::find(words, value) != words.end()) return std::string();
     return fmt::format("there is no '{}'; available: {}", value, fmt::join(words, ", "));
   };
-  option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(CLI::Validator(check, "", "one of"));
+  option->type_name(fmt::format("{}", fmt::join(words, "|")))
+      ->check(CLI::Validator(check, "", "one of"));
 }
 
 void at_least_one(CLI::Option* option) {
@@ -86,15 +88,22 @@ void a_seed(CLI::Option* option) {
 Program::Program()
     : app_(
           "sparse self-attention, with evidence\n\n"
-          "tamis computes attention over captured queries, keys and values and says, for every result, "
-          "what it proves. Results go to standard output, errors to standard error as one sentence. "
-          "Inputs are never modified; outputs appear under their name only when they are complete. Files "
-          "that a command writes must be others than those that it reads, and others than one another, "
+          "tamis computes attention over captured queries, keys and values and says, for every "
+          "result, "
+          "what it proves. Results go to standard output, errors to standard error as one "
+          "sentence. "
+          "Inputs are never modified; outputs appear under their name only when they are complete. "
+          "Files "
+          "that a command writes must be others than those that it reads, and others than one "
+          "another, "
           "through links too; otherwise nothing is done.\n\n"
           "With --json an error is also an object on standard output, {\"error\": {\"code\", "
-          "\"message\"}}: code is usage (the command line), input (a file that is read) or failed (all "
-          "else), message the sentence on standard error. The exit status is the same with and without "
-          "--json. A command that is interrupted prints no object; a sweep whose points failed prints its "
+          "\"message\"}}: code is usage (the command line), input (a file that is read) or failed "
+          "(all "
+          "else), message the sentence on standard error. The exit status is the same with and "
+          "without "
+          "--json. A command that is interrupted prints no object; a sweep whose points failed "
+          "prints its "
           "own, which says so of each.",
           "tamis") {
   app_.formatter_fn(
@@ -102,7 +111,8 @@ Program::Program()
   app_.fallthrough();
   app_.require_subcommand(1);
   app_.set_help_flag("-h,--help", "print this help and exit");
-  app_.set_version_flag("--version", fmt::format("tamis {}", version()), "print the version and exit");
+  app_.set_version_flag("--version", fmt::format("tamis {}", version()),
+                        "print the version and exit");
   app_.add_flag("--json", globals_.json, "print one JSON object instead of a table");
   app_.add_option("--threads", globals_.threads, "threads to use (default: every core available)")
       ->type_name("N")
@@ -112,7 +122,8 @@ Program::Program()
     CLI::App* sub = app_.add_subcommand(command.name);
     Files files;
     const Run run = command.declare(*sub, files, globals_);
-    // CLI11 runs callbacks while it parses; what they choose runs after, outside its error handling.
+    // CLI11 runs callbacks while it parses; what they choose runs after, outside its error
+    // handling.
     sub->callback([this, files, run] {
       files_ = files;
       run_ = run;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <tamis/verify.h>
-#include <tamis/witness.h>
+#include <tamis/lab/verify.h>
+#include <tamis/lab/witness.h>
 
 #include "command.h"
 
@@ -19,26 +19,27 @@ struct AskedConditions {
   bool causal = false;
   bool weak = false;
 
-  /// With `otherwise` where they say nothing. Throws `usage` for values outside their range, and for
+  /// With `otherwise` where they say nothing. Throws `usage` for values outside their range, and
+  /// for
   /// --weak beside what it does not look at.
-  [[nodiscard]] Conditions or_else(const Conditions& otherwise) const;
+  [[nodiscard]] lab::Conditions or_else(const lab::Conditions& otherwise) const;
 };
 
 /// --eps1, --eps2, --causal and --weak.
 void add_conditions(CLI::App& app, AskedConditions& asked);
 
-std::string conditions_text(const Conditions& conditions);
+std::string conditions_text(const lab::Conditions& conditions);
 /// eps1 and eps2 are null if weak.
-nlohmann::ordered_json conditions_json(const Conditions& conditions);
+nlohmann::ordered_json conditions_json(const lab::Conditions& conditions);
 
 /// Null if weak: what the theory says of norms and dimensions needs eps1 and eps2.
-nlohmann::ordered_json unless_weak(const Conditions& conditions, double x);
+nlohmann::ordered_json unless_weak(const lab::Conditions& conditions, double x);
 
 /// The names of the arithmetics in which the conditions hold.
-std::vector<std::string> holds_in(const Verification& verification);
+std::vector<std::string> holds_in(const lab::Verification& verification);
 
 /// The margin, or that no row has a condition.
-std::string margin_text(const Checked& checked);
+std::string margin_text(const lab::Checked& checked);
 
 /// A number, or null where JSON has none.
 nlohmann::ordered_json number_or_null(double x);

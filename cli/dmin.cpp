@@ -1,14 +1,14 @@
-// tamis dmin: the least dimension at which the paper's random construction succeeds, by search or from the
-// probability of a draw.
+// tamis dmin: the least dimension at which the paper's random construction succeeds, by search or
+// from the probability of a draw.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-#include <tamis/dmin.h>
 #include <tamis/error.h>
 #include <tamis/info.h>
+#include <tamis/lab/dmin.h>
 
 #include "command.h"
 #include "dmin/report.h"
@@ -20,28 +20,37 @@ namespace {
 
 constexpr const char* description =
     "The least dimension at which the paper's construction succeeds\n\n"
-    "Draws a random pattern, the union of K random permutations with values 1 or G (with --causal: K "
+    "Draws a random pattern, the union of K random permutations with values 1 or G (with --causal: "
+    "K "
     "random "
-    "places at or before the diagonal in every row), and asks in which dimension d queries and keys made "
+    "places at or before the diagonal in every row), and asks in which dimension d queries and "
+    "keys made "
     "by "
-    "random projection produce it: conditions (23) and (24), eps1 and eps2, within Q*n redraws. d counts "
+    "random projection produce it: conditions (23) and (24), eps1 and eps2, within Q*n redraws. d "
+    "counts "
     "as "
     "in the paper; queries and keys have m = d/2 columns.\n\n"
-    "--method search goes up a grid of d, as the paper does, and ends at the first accepted draw. --method "
-    "estimate counts accepted draws at every d instead, which gives the law of d_min for every Q at once, "
+    "--method search goes up a grid of d, as the paper does, and ends at the first accepted draw. "
+    "--method "
+    "estimate counts accepted draws at every d instead, which gives the law of d_min for every Q "
+    "at once, "
     "with "
     "exact intervals. The same seed gives the same result for any number of threads.\n\n"
-    "--json prints {d_min, dim, draws, p, method, ..., bound, sharper_bound} with searches: [{d_min, "
+    "--json prints {d_min, dim, draws, p, method, ..., bound, sharper_bound} with searches: "
+    "[{d_min, "
     "draws, "
-    "draws_at_d_min, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, accepted, p, low, "
-    "high}] and laws: [{Q, median, median_low, median_high, p05, p95, window_error, probability, at_most, "
+    "draws_at_d_min, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, accepted, "
+    "p, low, "
+    "high}] and laws: [{Q, median, median_low, median_high, p05, p95, window_error, probability, "
+    "at_most, "
     "low, "
-    "high}], whose lists follow acceptance. d_min is the median of several searches or of the law for Q; p "
+    "high}], whose lists follow acceptance. d_min is the median of several searches or of the law "
+    "for Q; p "
     "is "
     "the probability there; what does not exist up to d = 2n is null.";
 
 struct Options {
-  DminProblem problem;
+  lab::DminProblem problem;
   double Q = 1;
   std::string method = "search";
   std::int64_t matrices = 1;
@@ -60,26 +69,28 @@ std::vector<double> all_Q(double Q, std::int64_t n) {
 }
 
 int run_dmin(const Options& options, const Globals& globals) {
-  const DminProblem& problem = options.problem;
+  const lab::DminProblem& problem = options.problem;
   if (options.matrices < 1)
-    throw Error(Code::usage, fmt::format("--matrices is {}; it must be at least 1", options.matrices));
+    throw Error(Code::usage,
+                fmt::format("--matrices is {}; it must be at least 1", options.matrices));
   watch_interrupts();
   DminReport report;
   report.problem = problem;
   report.Q = options.Q;
   report.step = options.step;
   report.from = options.from;
-  report.threads = globals.threads > 0 ? std::min(globals.threads, hardware_threads()) : hardware_threads();
+  report.threads =
+      globals.threads > 0 ? std::min(globals.threads, hardware_threads()) : hardware_threads();
   const auto begin = std::chrono::steady_clock::now();
   if (options.method == "search") {
     for (std::int64_t i = 0; i < options.matrices; ++i) {
       Shown shown("draws, at most");
-      report.searches.push_back(search_dmin(problem.pattern(i), problem.conditions(), problem.draw_seed(i),
-                                            {options.Q, options.step, options.from, globals.threads},
-                                            shown.callback()));
+      report.searches.push_back(lab::search_dmin(
+          problem.pattern(i), problem.conditions(), problem.draw_seed(i),
+          {options.Q, options.step, options.from, globals.threads}, shown.callback()));
     }
   } else {
-    EstimateOptions wanted;
+    lab::EstimateOptions wanted;
     wanted.matrices = options.matrices;
     wanted.draws = options.draws;
     wanted.step = options.step;
@@ -88,7 +99,7 @@ int run_dmin(const Options& options, const Globals& globals) {
     wanted.delta = report.delta;
     wanted.threads = globals.threads;
     Shown shown("draws, at most");
-    report.estimate = estimate_dmin(problem, wanted, shown.callback());
+    report.estimate = lab::estimate_dmin(problem, wanted, shown.callback());
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   stop_if_interrupted();
@@ -103,21 +114,25 @@ Run declare_dmin(CLI::App& app, Files& /*files*/, const Globals& globals) {
   app.footer("tamis dmin --n 128 --k 1 --gamma 1 --eps1 0.5 --eps2 1");
   auto options = std::make_shared<Options>();
   app.add_option("--n", options->problem.n, "rows of the pattern")->type_name("N")->required();
-  app.add_option("--k", options->problem.k, "nonzeros in a row, at most (default: 1)")->type_name("K");
+  app.add_option("--k", options->problem.k, "nonzeros in a row, at most (default: 1)")
+      ->type_name("K");
   app.add_option("--gamma", options->problem.gamma, "the larger of the two values (default: 1)")
       ->type_name("G");
   app.add_option("--eps1", options->problem.eps1, "zeros stay below this share (default: 0.5)")
       ->type_name("E");
   app.add_option("--eps2", options->problem.eps2, "log ratios are right up to this (default: 1)")
       ->type_name("E");
-  app.add_option("--Q", options->Q, "redraws for every d, as a multiple of n (default: 1)")->type_name("Q");
+  app.add_option("--Q", options->Q, "redraws for every d, as a multiple of n (default: 1)")
+      ->type_name("Q");
   one_of(app.add_option("--method", options->method, "how to find d_min (default: search)"),
          {"search", "estimate"});
   app.add_option("--matrices", options->matrices, "random patterns (default: 1)")->type_name("M");
   app.add_option("--step", options->step, "of the grid of d (default: 8)")->type_name("S");
-  app.add_option("--draws", options->draws, "for every d and pattern of an estimate (default: 20*N)")
+  app.add_option("--draws", options->draws,
+                 "for every d and pattern of an estimate (default: 20*N)")
       ->type_name("D");
-  app.add_option("--from", options->from, "first d of the grid (default: the step)")->type_name("D");
+  app.add_option("--from", options->from, "first d of the grid (default: the step)")
+      ->type_name("D");
   a_seed(app.add_option("--seed", options->problem.seed, "of patterns and draws (default: 0)")
              ->type_name("N"));
   app.add_flag("--causal", options->problem.causal, "causal attention and patterns");

@@ -15,8 +15,8 @@
 #include <span>
 
 #include <tamis/error.h>
-#include <tamis/store.h>
-#include <tamis/tensor.h>
+#include <tamis/lab/store.h>
+#include <tamis/lab/tensor.h>
 #include <tamis/text.h>
 
 namespace tamis::cli {
@@ -26,12 +26,13 @@ namespace {
 struct Place {
   dev_t device = 0;
   ino_t inode = 0;
-  std::string name;    ///< of a file that is not there yet: its name in the folder that the numbers mean
+  std::string
+      name;  ///< of a file that is not there yet: its name in the folder that the numbers mean
   std::string folder;  ///< then that folder's, one of several perhaps
 };
 
-/// Whether a file system that looks at no case could take them for one; letters beyond ASCII are left to
-/// it.
+/// Whether a file system that looks at no case could take them for one; letters beyond ASCII are
+/// left to it.
 bool perhaps_same(std::string_view a, std::string_view b) {
   const auto beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   if (std::ranges::any_of(a, beyond_ascii) && std::ranges::any_of(b, beyond_ascii)) return true;
@@ -39,8 +40,9 @@ bool perhaps_same(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// Some file systems take names for one that differ in case, or in how accents are written. In a folder
-/// made for the purpose the answer is this one's; where none can be made, no file can either.
+/// Some file systems take names for one that differ in case, or in how accents are written. In a
+/// folder made for the purpose the answer is this one's; where none can be made, no file can
+/// either.
 bool same_in(const std::string& folder, const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (!perhaps_same(a, b)) return false;
@@ -57,7 +59,8 @@ bool same_in(const std::string& folder, const std::string& a, const std::string&
 }
 
 bool same(const std::optional<Place>& a, const std::optional<Place>& b) {
-  return a && b && a->device == b->device && a->inode == b->inode && same_in(a->folder, a->name, b->name);
+  return a && b && a->device == b->device && a->inode == b->inode &&
+         same_in(a->folder, a->name, b->name);
 }
 
 /// None for pipes and devices, which nothing written replaces, and where no file can be.
@@ -70,7 +73,7 @@ std::optional<Place> place_of(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) return place_of(found);
   if (errno != ENOENT) return {};
-  const std::filesystem::path target(behind_links(path));
+  const std::filesystem::path target(lab::behind_links(path));
   const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
   if (::stat(folder.c_str(), &found) != 0) return {};
   return Place{found.st_dev, found.st_ino, target.filename().string(), folder};
@@ -81,7 +84,8 @@ std::optional<Place> place_of_standard_output() {
   return ::fstat(STDOUT_FILENO, &found) == 0 ? place_of(found) : std::nullopt;
 }
 
-[[noreturn]] void refuse(const std::string& option, const std::string& file, const std::string& why) {
+[[noreturn]] void refuse(const std::string& option, const std::string& file,
+                         const std::string& why) {
   throw Error(Code::usage, fmt::format("{}: {}: {}", option, printable(file), why));
 }
 
@@ -118,7 +122,7 @@ std::vector<Files::Given> Files::given() const {
       if (!file) continue;
       files.push_back({option->get_name(), *file, use, false, place_of(*file)});
       if (use != Use::keep) continue;
-      for (const std::string& beside : files_beside_store(*file))
+      for (const std::string& beside : lab::files_beside_store(*file))
         files.push_back({option->get_name(), beside, Use::write, true, place_of(beside)});
     }
   return files;
@@ -131,39 +135,43 @@ void Files::check() const {
     if (same(one.place, shown)) {
       // Nothing more may get there, a report of this error neither.
       (void)!std::freopen("/dev/null", "w", stdout);
-      refuse(one.option, one.file, "is the file that standard output goes to; let that go elsewhere");
+      refuse(one.option, one.file,
+             "is the file that standard output goes to; let that go elsewhere");
     }
     for (const Given& other : std::span(files.data(), &one)) {
-      if ((one.use == Use::read && other.use == Use::read) || !same(one.place, other.place)) continue;
+      if ((one.use == Use::read && other.use == Use::read) || !same(one.place, other.place))
+        continue;
       const auto [beside, itself] = one.beside ? std::pair(&one, &other) : std::pair(&other, &one);
       if (beside->beside)
         refuse(itself->option, itself->file,
                fmt::format("is a name of files beside {}; give another", beside->option));
-      const auto [read, written] = one.use == Use::read ? std::pair(&one, &other) : std::pair(&other, &one);
+      const auto [read, written] =
+          one.use == Use::read ? std::pair(&one, &other) : std::pair(&other, &one);
       if (read->use == Use::read)
         refuse(written->option, written->file,
                fmt::format("is the file that {} reads; give another name", read->option));
-      throw Error(Code::usage, fmt::format("{} and {} name the same file, {}; give two", other.option,
-                                           one.option, printable(one.file)));
+      throw Error(Code::usage, fmt::format("{} and {} name the same file, {}; give two",
+                                           other.option, one.option, printable(one.file)));
     }
   }
   for (const Given& one : files) try {
-      if (one.use == Use::write && !one.beside) check_writable(one.file);
+      if (one.use == Use::write && !one.beside) lab::check_writable(one.file);
     } catch (const Error& error) {
       throw Error(error.code(), fmt::format("{}: {}", one.option, error.what()));
     }
 }
 
-std::vector<TraceLayer> chosen_layers(const Trace& trace, const std::vector<std::int64_t>& numbers) {
+std::vector<lab::TraceLayer> chosen_layers(const lab::Trace& trace,
+                                           const std::vector<std::int64_t>& numbers) {
   const auto all = trace.layers();
   if (numbers.empty()) return {all.begin(), all.end()};
-  std::vector<TraceLayer> chosen;
-  for (const TraceLayer& layer : all)
+  std::vector<lab::TraceLayer> chosen;
+  for (const lab::TraceLayer& layer : all)
     if (std::ranges::find(numbers, layer.layer) != numbers.end()) chosen.push_back(layer);
   for (const std::int64_t number : numbers) {
-    if (std::ranges::find(all, number, &TraceLayer::layer) != all.end()) continue;
+    if (std::ranges::find(all, number, &lab::TraceLayer::layer) != all.end()) continue;
     std::vector<std::int64_t> held;
-    for (const TraceLayer& layer : all) held.push_back(layer.layer);
+    for (const lab::TraceLayer& layer : all) held.push_back(layer.layer);
     throw Error(Code::usage, fmt::format("--layer {}: {} has no such layer; it has {}", number,
                                          trace.path(), fmt::join(held, ", ")));
   }

@@ -1,5 +1,5 @@
-// tamis frontier: the smallest norm product found at each of a few dimensions, beside what is known of it.
-// Time is that of one descent per dimension.
+// tamis frontier: the smallest norm product found at each of a few dimensions, beside what is known
+// of it. Time is that of one descent per dimension.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
-#include <tamis/realise.h>
+#include <tamis/lab/realise.h>
 #include <tamis/text.h>
 
 #include "command.h"
@@ -28,14 +28,20 @@ using nlohmann::ordered_json;
 
 constexpr const char* description =
     "Trade dimension against norm for a pattern\n\n"
-    "For each number of columns the smallest norm product max|q|*max|k| of a witness that was found and "
-    "verified in exact arithmetic, with max |L| beside it: upper bounds on the true frontier, for nobody "
-    "knows that one. Marks: the norm product of the matrix of the paper's equation (9), which its random "
-    "projection keeps, with the columns that its bound (6) and the sharper one prove to be enough for "
+    "For each number of columns the smallest norm product max|q|*max|k| of a witness that was "
+    "found and "
+    "verified in exact arithmetic, with max |L| beside it: upper bounds on the true frontier, for "
+    "nobody "
+    "knows that one. Marks: the norm product of the matrix of the paper's equation (9), which its "
+    "random "
+    "projection keeps, with the columns that its bound (6) and the sharper one prove to be enough "
+    "for "
     "that; "
-    "and log(1/eps1)*(n - k)/n, below which no witness of any dimension goes if every row and column has k "
+    "and log(1/eps1)*(n - k)/n, below which no witness of any dimension goes if every row and "
+    "column has k "
     "nonzeros.\n\n"
-    "--vega writes the same as a Vega-Lite 5 chart with its data inside. --json prints {points: [{dim, "
+    "--vega writes the same as a Vega-Lite 5 chart with its data inside. --json prints {points: "
+    "[{dim, "
     "verified, method, norm_product, max_logit, seconds, why}], lower_bound, paper_norm, bound_6, "
     "bound_sharper, conditions, ...}; bounds are in columns (m), null where they exceed the rows.";
 
@@ -50,9 +56,9 @@ struct Options {
 
 struct Report {
   const Options& options;
-  const Pattern& pattern;
-  const Conditions& conditions;
-  const Frontier& result;
+  const lab::Pattern& pattern;
+  const lab::Conditions& conditions;
+  const lab::Frontier& result;
   int threads;
 
   /// Bounds above the rows say nothing, and none is for weak conditions.
@@ -65,33 +71,35 @@ ordered_json bound_json(std::optional<std::int64_t> bound) {
   return bound ? ordered_json(*bound) : ordered_json();
 }
 
-ordered_json points_json(const Frontier& result) {
+ordered_json points_json(const lab::Frontier& result) {
   ordered_json points = ordered_json::array();
-  for (const Attempt& point : result.points)
-    points.push_back({{"dim", point.dim},
-                      {"verified", point.verified},
-                      {"method", point.verified ? ordered_json(name_of(point.method)) : ordered_json()},
-                      {"norm_product", number_or_null(point.norm_product)},
-                      {"max_logit", number_or_null(point.max_logit)},
-                      {"seconds", point.seconds},
-                      {"why", point.why}});
+  for (const lab::Attempt& point : result.points)
+    points.push_back(
+        {{"dim", point.dim},
+         {"verified", point.verified},
+         {"method", point.verified ? ordered_json(lab::name_of(point.method)) : ordered_json()},
+         {"norm_product", number_or_null(point.norm_product)},
+         {"max_logit", number_or_null(point.max_logit)},
+         {"seconds", point.seconds},
+         {"why", point.why}});
   return points;
 }
 
 std::string report_json(const Report& report) {
-  return json_text(ordered_json{{"points", points_json(report.result)},
-                                {"lower_bound", report.result.lower_bound},
-                                {"paper_norm", unless_weak(report.conditions, report.result.paper)},
-                                {"bound_6", bound_json(report.bound(report.result.paper_bound))},
-                                {"bound_sharper", bound_json(report.bound(report.result.sharper_bound))},
-                                {"conditions", conditions_json(report.conditions)},
-                                {"pattern", report.options.pattern.name},
-                                {"rows", report.pattern.rows},
-                                {"columns", report.pattern.cols},
-                                {"nonzeros", report.pattern.nonzeros()},
-                                {"dropped", report.pattern.dropped},
-                                {"seed", report.options.seed},
-                                {"threads", report.threads}});
+  return json_text(
+      ordered_json{{"points", points_json(report.result)},
+                   {"lower_bound", report.result.lower_bound},
+                   {"paper_norm", unless_weak(report.conditions, report.result.paper)},
+                   {"bound_6", bound_json(report.bound(report.result.paper_bound))},
+                   {"bound_sharper", bound_json(report.bound(report.result.sharper_bound))},
+                   {"conditions", conditions_json(report.conditions)},
+                   {"pattern", report.options.pattern.name},
+                   {"rows", report.pattern.rows},
+                   {"columns", report.pattern.cols},
+                   {"nonzeros", report.pattern.nonzeros()},
+                   {"dropped", report.pattern.dropped},
+                   {"seed", report.options.seed},
+                   {"threads", report.threads}});
 }
 
 std::string bound_text(const Report& report, std::int64_t m) {
@@ -101,7 +109,7 @@ std::string bound_text(const Report& report, std::int64_t m) {
 }
 
 std::string report_text(const Report& report) {
-  const Frontier& result = report.result;
+  const lab::Frontier& result = report.result;
   std::string text = fmt::format(
       "pattern        {}: {} × {}, {} nonzeros\n"
       "{}"
@@ -111,22 +119,27 @@ std::string report_text(const Report& report) {
       "bound (6)      {}\n"
       "sharper bound  {}\n\n",
       printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
-      report.pattern.nonzeros(), dropped_text(report.pattern, 15), conditions_text(report.conditions),
-      result.lower_bound > 0 ? fmt::format("norm product {:.6g}", result.lower_bound) : "none is known",
+      report.pattern.nonzeros(), dropped_text(report.pattern, 15),
+      conditions_text(report.conditions),
+      result.lower_bound > 0 ? fmt::format("norm product {:.6g}", result.lower_bound)
+                             : "none is known",
       report.conditions.weak ? "none for weak conditions"
                              : fmt::format("norm product {:.6g}", result.paper),
       bound_text(report, result.paper_bound), bound_text(report, result.sharper_bound));
-  std::vector<std::vector<std::string>> rows{{"columns", "norm product", "max |L|", "method", "seconds"}};
-  for (const Attempt& point : result.points)
-    rows.push_back(
-        {std::to_string(point.dim), point.verified ? fmt::format("{:.5g}", point.norm_product) : "-",
-         point.verified ? fmt::format("{:.5g}", point.max_logit) : "-",
-         point.verified ? name_of(point.method) : point.why, fmt::format("{:.2f}", point.seconds)});
+  std::vector<std::vector<std::string>> rows{
+      {"columns", "norm product", "max |L|", "method", "seconds"}};
+  for (const lab::Attempt& point : result.points)
+    rows.push_back({std::to_string(point.dim),
+                    point.verified ? fmt::format("{:.5g}", point.norm_product) : "-",
+                    point.verified ? fmt::format("{:.5g}", point.max_logit) : "-",
+                    point.verified ? lab::name_of(point.method) : point.why,
+                    fmt::format("{:.2f}", point.seconds)});
   return text + table_text(rows);
 }
 
 ordered_json log_axis(const char* field, const char* title) {
-  return {{"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"type", "log"}}}};
+  return {
+      {"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"type", "log"}}}};
 }
 
 /// A level across the chart, with its name.
@@ -137,7 +150,8 @@ ordered_json level(double y, const char* name, const char* colour) {
       {"layer",
        {{{"mark", {{"type", "rule"}, {"color", colour}, {"strokeDash", {5, 4}}}},
          {"encoding", {{"y", log_axis("y", "")}}}},
-        {{"mark", {{"type", "text"}, {"align", "right"}, {"dy", -6}, {"color", colour}, {"x", "width"}}},
+        {{"mark",
+          {{"type", "text"}, {"align", "right"}, {"dy", -6}, {"color", colour}, {"x", "width"}}},
          {"encoding", {{"y", log_axis("y", "")}, {"text", {{"field", "name"}}}}}}}}};
 }
 
@@ -153,14 +167,16 @@ ordered_json proved(std::int64_t m, double y, const char* name) {
 }
 
 std::string vega_text(const Report& report) {
-  const Frontier& result = report.result;
+  const lab::Frontier& result = report.result;
   ordered_json values = ordered_json::array();
-  for (const Attempt& point : result.points)
+  for (const lab::Attempt& point : result.points)
     if (point.verified)
       for (const auto& [what, value] :
            {std::pair("norm product", point.norm_product), std::pair("max |L|", point.max_logit)})
-        values.push_back(
-            {{"dim", point.dim}, {"what", what}, {"value", value}, {"method", name_of(point.method)}});
+        values.push_back({{"dim", point.dim},
+                          {"what", what},
+                          {"value", value},
+                          {"method", lab::name_of(point.method)}});
   const ordered_json found{
       {"mark", {{"type", "line"}, {"point", true}, {"tooltip", true}}},
       {"encoding",
@@ -175,30 +191,32 @@ std::string vega_text(const Report& report) {
   for (const auto& [m, name] : {std::pair(report.bound(result.paper_bound), "bound (6)"),
                                 std::pair(report.bound(result.sharper_bound), "sharper bound")})
     if (m) layers.push_back(proved(*m, result.paper, name));
-  if (result.lower_bound > 0) layers.push_back(level(result.lower_bound, "no witness below", "#c33"));
-  return json_text({{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
-                    {"title", fmt::format("Dimension against norm: {} x {}, {}", report.pattern.rows,
-                                          report.pattern.cols, conditions_text(report.conditions))},
-                    {"width", 460},
-                    {"height", 300},
-                    {"data", {{"values", values}}},
-                    {"layer", layers}});
+  if (result.lower_bound > 0)
+    layers.push_back(level(result.lower_bound, "no witness below", "#c33"));
+  return json_text(
+      {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
+       {"title", fmt::format("Dimension against norm: {} x {}, {}", report.pattern.rows,
+                             report.pattern.cols, conditions_text(report.conditions))},
+       {"width", 460},
+       {"height", 300},
+       {"data", {{"values", values}}},
+       {"layer", layers}});
 }
 
 int run_frontier(const Options& options, const Globals& globals) {
-  const Conditions conditions = options.conditions.or_else({});
-  FrontierOptions wanted{.conditions = conditions,
-                         .dims = {},
-                         .steps = options.steps,
-                         .seed = options.seed,
-                         .threads = globals.threads};
+  const lab::Conditions conditions = options.conditions.or_else({});
+  lab::FrontierOptions wanted{.conditions = conditions,
+                              .dims = {},
+                              .steps = options.steps,
+                              .seed = options.seed,
+                              .threads = globals.threads};
   if (!options.dims.empty()) wanted.dims = list_of<std::int64_t>("--dims", options.dims);
-  const Pattern pattern = options.pattern.read();
+  const lab::Pattern pattern = options.pattern.read();
   watch_interrupts();
-  std::optional<Frontier> result;
+  std::optional<lab::Frontier> result;
   {
     Shown shown("dimensions");
-    result = frontier(pattern, wanted, shown.callback());
+    result = lab::frontier(pattern, wanted, shown.callback());
   }
   stop_if_interrupted();
   const Report report{options, pattern, conditions, *result, threads_of(globals)};
@@ -214,12 +232,14 @@ Run declare_frontier(CLI::App& app, Files& files, const Globals& globals) {
   app.footer("tamis frontier data/pattern-32.mtx --dims 2,4,8 --steps 200");
   auto options = std::make_shared<Options>();
   add_pattern(app, files, options->pattern);
-  app.add_option("--dims", options->dims, "numbers of columns, ascending (default: 2,3,4,6,8,12,...,64)")
+  app.add_option("--dims", options->dims,
+                 "numbers of columns, ascending (default: 2,3,4,6,8,12,...,64)")
       ->type_name("M,...");
   add_conditions(app, options->conditions);
-  at_least_one(app.add_option("--steps", options->steps,
-                              "steps of each descent (default: 2000, or 1000 above four million pairs)")
-                   ->type_name("N"));
+  at_least_one(
+      app.add_option("--steps", options->steps,
+                     "steps of each descent (default: 2000, or 1000 above four million pairs)")
+          ->type_name("N"));
   a_seed(app.add_option("--seed", options->seed, "of the starts (default: 0)")->type_name("S"));
   files.writes(app.add_option("--vega", options->vega, "write a Vega-Lite chart here (JSON)"));
   return [options, &globals] { return run_frontier(*options, globals); };

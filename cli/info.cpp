@@ -1,5 +1,5 @@
-// tamis info: what this build can use here, or what a trace holds. Reads a trace's header, positions and
-// input bounds, not its queries, keys and values.
+// tamis info: what this build can use here, or what a trace holds. Reads a trace's header,
+// positions and input bounds, not its queries, keys and values.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,8 +11,8 @@
 
 #include <tamis/info.h>
 #include <tamis/kv.h>
+#include <tamis/lab/trace.h>
 #include <tamis/text.h>
-#include <tamis/trace.h>
 
 #include "command.h"
 #include "terminal/json.h"
@@ -30,7 +30,8 @@ bool target_is_forced() {
 
 ordered_json build_json(const Globals& globals) {
   ordered_json all = ordered_json::array();
-  for (const Target& item : targets()) all.push_back({{"name", item.name}, {"runs_here", item.runs_here}});
+  for (const Target& item : targets())
+    all.push_back({{"name", item.name}, {"runs_here", item.runs_here}});
   return {
       {"version", version()},
       {"target", target()},
@@ -59,13 +60,14 @@ std::string build_text(const Globals& globals) {
       "threads    {} of {}\n"
       "page       {} tokens\n"
       "libraries  {}\n",
-      version(), target(), target_is_forced() ? "forced by TAMIS_TARGET" : "the fastest that runs here",
-      list, globals.backend, threads, hardware_threads(), page_tokens, fmt::join(libraries(), ", "));
+      version(), target(),
+      target_is_forced() ? "forced by TAMIS_TARGET" : "the fastest that runs here", list,
+      globals.backend, threads, hardware_threads(), page_tokens, fmt::join(libraries(), ", "));
 }
 
-ordered_json trace_json(const Trace& trace) {
+ordered_json trace_json(const lab::Trace& trace) {
   ordered_json layers = ordered_json::array();
-  for (const TraceLayer& layer : trace.layers()) {
+  for (const lab::TraceLayer& layer : trace.layers()) {
     const Shape& shape = layer.shape;
     layers.push_back(
         {{"layer", layer.layer},
@@ -97,14 +99,14 @@ ordered_json trace_json(const Trace& trace) {
           {"metadata", trace.metadata()}};
 }
 
-std::string trace_text(const Trace& trace) {
+std::string trace_text(const lab::Trace& trace) {
   const auto [first, last] = std::ranges::minmax_element(trace.positions());
   std::string out = fmt::format(
       "trace      {}\n"
       "tokens     {}, {}\n"
       "queries    {} per head, at positions {} to {}\n",
-      trace.path(), trace.tokens(), trace.causal() ? "causal" : "not causal", trace.positions().size(),
-      *first, *last);
+      trace.path(), trace.tokens(), trace.causal() ? "causal" : "not causal",
+      trace.positions().size(), *first, *last);
   if (trace.rotary())
     out += fmt::format("rotary     theta {}, {} dimensions, {}\n", trace.rotary()->theta,
                        trace.rotary()->dims, trace.rotary()->interleaved ? "interleaved" : "half");
@@ -115,7 +117,7 @@ std::string trace_text(const Trace& trace) {
       out += fmt::format("{:<10} {}\n", printable(key), printable(value));
   std::vector<std::vector<std::string>> rows{
       {"layer", "query heads", "KV heads", "d", "d_v", "q", "k, v", "scale", "also"}};
-  for (const TraceLayer& layer : trace.layers()) {
+  for (const lab::TraceLayer& layer : trace.layers()) {
     std::string also = layer.has_weights ? "weights " : "";
     if (layer.has_weight_norms) also += "norms ";
     if (layer.input_bound) also += "bound ";
@@ -135,18 +137,21 @@ std::string trace_text(const Trace& trace) {
 Run declare_info(CLI::App& app, Files& files, const Globals& globals) {
   app.description(
       "What this build can use here, or what a trace holds\n\n"
-      "Without TRACE: version, compiled sets of kernels (targets), which of them run on this CPU and which "
-      "one is in use, threads, libraries. With TRACE: its layers, heads, dimensions, types, positions and "
+      "Without TRACE: version, compiled sets of kernels (targets), which of them run on this CPU "
+      "and which "
+      "one is in use, threads, libraries. With TRACE: its layers, heads, dimensions, types, "
+      "positions and "
       "metadata; the header is checked whole, the numbers are not read.");
   app.footer("tamis info data/smollm2-kjv-8k-small.safetensors");
   auto path = std::make_shared<std::optional<std::string>>();
-  files.reads(app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)"), "TRACE");
+  files.reads(app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)"),
+              "TRACE");
   return [path, &globals] {
     if (!path->has_value()) {
       fmt::print("{}", globals.json ? json_text(build_json(globals)) : build_text(globals));
       return 0;
     }
-    const Trace trace(path->value());
+    const lab::Trace trace(path->value());
     fmt::print("{}", globals.json ? json_text(trace_json(trace)) : trace_text(trace));
     return 0;
   };

@@ -39,7 +39,7 @@ int run(int argc, const char* const* argv) {
 /// Output that did not arrive is a failure, even if all else went well.
 int finish(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  return complain(3, "standard output cannot be written; is the disk full?");
+  return tamis::cli::complain(3, "standard output cannot be written; is the disk full?");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   const bool json = tamis::cli::asks_for_json(argc, argv) && tamis::cli::launch().rank == 0;
   const auto failed = [&](Code code, const std::string& sentence) {
     if (json) fmt::print("{}", tamis::cli::error_json(code, sentence));
-    return complain(tamis::cli::status_of(code), sentence);
+    return tamis::cli::complain(tamis::cli::status_of(code), sentence);
   };
   try {
     return finish(run(argc, argv));

@@ -24,8 +24,8 @@ std::vector<Number> list_of(const char* option, std::string_view text) {
       throw Error(Code::usage, fmt::format("{}: '{}' is out of range", option, printable(word)));
     if (error != std::errc() || end != word.data() + word.size())
       throw Error(Code::usage,
-                  fmt::format("{}: '{}' is not a number; give one or several with commas between", option,
-                              printable(word)));
+                  fmt::format("{}: '{}' is not a number; give one or several with commas between",
+                              option, printable(word)));
     numbers.push_back(number);
     if (word.size() == rest.size()) return numbers;
     rest.remove_prefix(word.size() + 1);

@@ -8,14 +8,16 @@
 
 namespace tamis::cli {
 
-Pattern PatternFile::read(const ProgressCallback& progress) const {
-  return read_pattern(name, drop_empty ? EmptyTopics::drop : EmptyTopics::refuse, progress);
+lab::Pattern PatternFile::read(const ProgressCallback& progress) const {
+  return lab::read_pattern(name, drop_empty ? lab::EmptyTopics::drop : lab::EmptyTopics::refuse,
+                           progress);
 }
 
 void add_pattern(CLI::App& app, Files& files, PatternFile& pattern) {
   files
-      .reads(app.add_option("PATTERN", pattern.name, "a pattern: Matrix Market, .npy or TREC qrels"),
-             "PATTERN")
+      .reads(
+          app.add_option("PATTERN", pattern.name, "a pattern: Matrix Market, .npy or TREC qrels"),
+          "PATTERN")
       ->required();
   add_drop_empty(app, pattern);
 }
@@ -25,12 +27,12 @@ void add_drop_empty(CLI::App& app, PatternFile& pattern) {
                "leave out topics of qrels that have no relevant document, and say which");
 }
 
-std::string dropped_text(const Pattern& pattern, int width) {
+std::string dropped_text(const lab::Pattern& pattern, int width) {
   constexpr std::size_t most_named = 10;
   const std::size_t count = pattern.dropped.size();
   if (count == 0) return {};
-  std::string text = fmt::format("{:<{}}{} topic{} without a relevant document: ", "dropped", width, count,
-                                 count == 1 ? "" : "s");
+  std::string text = fmt::format("{:<{}}{} topic{} without a relevant document: ", "dropped", width,
+                                 count, count == 1 ? "" : "s");
   for (std::size_t i = 0; i < std::min(count, most_named); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", printable(pattern.dropped[i]));
   if (count > most_named) text += fmt::format(" and {} more", count - most_named);

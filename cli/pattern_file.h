@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <tamis/pattern.h>
+#include <tamis/lab/pattern.h>
 #include <tamis/progress.h>
 
 #include "command.h"
@@ -14,15 +14,15 @@ struct PatternFile {
   std::string name;
   bool drop_empty = false;
 
-  [[nodiscard]] Pattern read(const ProgressCallback& progress = {}) const;
+  [[nodiscard]] lab::Pattern read(const ProgressCallback& progress = {}) const;
 };
 
 /// PATTERN and --drop-empty.
 void add_pattern(CLI::App& app, Files& files, PatternFile& pattern);
 void add_drop_empty(CLI::App& app, PatternFile& pattern);
 
-/// A line of a report that says which topics were dropped, its heading `width` columns wide; empty if none
-/// were.
-std::string dropped_text(const Pattern& pattern, int width);
+/// A line of a report that says which topics were dropped, its heading `width` columns wide; empty
+/// if none were.
+std::string dropped_text(const lab::Pattern& pattern, int width);
 
 }  // namespace tamis::cli

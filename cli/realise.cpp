@@ -1,5 +1,5 @@
-// tamis realise: queries and keys that produce a pattern, verified before they are written. Time is that of
-// the descents it takes: seconds at a thousand rows, minutes at ten thousand.
+// tamis realise: queries and keys that produce a pattern, verified before they are written. Time is
+// that of the descents it takes: seconds at a thousand rows, minutes at ten thousand.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include <tamis/dmin.h>
 #include <tamis/error.h>
 #include <tamis/info.h>
-#include <tamis/realise.h>
+#include <tamis/lab/dmin.h>
+#include <tamis/lab/realise.h>
 #include <tamis/text.h>
 
 #include "command.h"
@@ -39,17 +39,25 @@ constexpr const char* description =
     "           norms grow fast with the number of columns\n"
     "  descent  queries and keys by optimisation, norms as small as it finds\n"
     "  auto     descent, and moment where that finds nothing\n\n"
-    "With --dim the smallest norm product max|q|*max|k| that is found in that many columns; without it, "
+    "With --dim the smallest norm product max|q|*max|k| that is found in that many columns; "
+    "without it, "
     "for "
-    "auto and descent, the fewest columns that can be verified with a norm product of at most --max-norm "
-    "(default: that of the matrix of equation (9), which the paper projects). jl takes by default the "
-    "dimension that the sharper bound proves, moment 2k. The paper's form has d = 2m for m columns here; "
+    "auto and descent, the fewest columns that can be verified with a norm product of at most "
+    "--max-norm "
+    "(default: that of the matrix of equation (9), which the paper projects). jl takes by default "
+    "the "
+    "dimension that the sharper bound proves, moment 2k. The paper's form has d = 2m for m columns "
+    "here; "
     "jl --hidden H writes x, w_q and w_k in it as well, H >= 2m.\n\n"
-    "--out writes a witness (docs/witness.md), f32 where that verifies. Same seed, same bits, whatever the "
-    "threads. --json prints {verified, method, dim, max_logit, norm_product, redraws, seconds, margin, "
-    "arithmetic, conditions, paper_norm, norm_lower_bound, bound_6, bound_sharper, attempts, ...}; bounds "
+    "--out writes a witness (docs/witness.md), f32 where that verifies. Same seed, same bits, "
+    "whatever the "
+    "threads. --json prints {verified, method, dim, max_logit, norm_product, redraws, seconds, "
+    "margin, "
+    "arithmetic, conditions, paper_norm, norm_lower_bound, bound_6, bound_sharper, attempts, ...}; "
+    "bounds "
     "are "
-    "in columns (m), null where they exceed the rows. Exit status 0 if a witness was found, 1 if not.";
+    "in columns (m), null where they exceed the rows. Exit status 0 if a witness was found, 1 if "
+    "not.";
 
 struct Options {
   PatternFile pattern;
@@ -67,61 +75,64 @@ struct Options {
 struct Bounds {
   double norm_lower = 0;
   double paper_norm = 0;
-  std::optional<DimensionBound> paper, sharper;  // square patterns only
+  std::optional<lab::DimensionBound> paper, sharper;  // square patterns only
 };
 
-Bounds bounds_of(const Pattern& pattern, const Conditions& conditions) {
-  Bounds bounds{norm_lower_bound(pattern, conditions), paper_norm(pattern, conditions), {}, {}};
+Bounds bounds_of(const lab::Pattern& pattern, const lab::Conditions& conditions) {
+  Bounds bounds{
+      lab::norm_lower_bound(pattern, conditions), lab::paper_norm(pattern, conditions), {}, {}};
   if (pattern.rows != pattern.cols || conditions.weak) return bounds;
-  const PatternFigures figures = figures_of(pattern);
-  bounds.paper = paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
-                             figures.gamma, conditions.eps1, conditions.eps2);
-  bounds.sharper =
-      sharper_bound(pattern.rows, figures.most_per_row, figures.gamma, conditions.eps1, conditions.eps2);
+  const lab::PatternFigures figures = lab::figures_of(pattern);
+  bounds.paper =
+      lab::paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
+                       figures.gamma, conditions.eps1, conditions.eps2);
+  bounds.sharper = lab::sharper_bound(pattern.rows, figures.most_per_row, figures.gamma,
+                                      conditions.eps1, conditions.eps2);
   return bounds;
 }
 
-ordered_json bound_json(const std::optional<DimensionBound>& bound) {
+ordered_json bound_json(const std::optional<lab::DimensionBound>& bound) {
   return !bound || bound->vacuous ? ordered_json() : ordered_json(bound->d / 2);
 }
 
-std::string bound_text(const std::optional<DimensionBound>& bound) {
+std::string bound_text(const std::optional<lab::DimensionBound>& bound) {
   if (!bound) return "none (for square patterns)";
   return fmt::format("m = {}{}", bound->d / 2, bound->vacuous ? ", vacuous: above the rows" : "");
 }
 
 struct Report {
   const Options& options;
-  const Pattern& pattern;
-  const Conditions& conditions;
-  const Realisation& result;
+  const lab::Pattern& pattern;
+  const lab::Conditions& conditions;
+  const lab::Realisation& result;
   Bounds bounds;
   int threads;
 };
 
 std::string report_json(const Report& report) {
-  const Realisation& result = report.result;
+  const lab::Realisation& result = report.result;
   const bool found = result.witness.has_value();
   const auto if_found = [&](auto value) { return found ? ordered_json(value) : ordered_json(); };
   ordered_json attempts = ordered_json::array();
-  for (const Attempt& attempt : result.attempts)
-    attempts.push_back({{"method", name_of(attempt.method)},
+  for (const lab::Attempt& attempt : result.attempts)
+    attempts.push_back({{"method", lab::name_of(attempt.method)},
                         {"dim", attempt.dim},
                         {"verified", attempt.verified},
                         {"norm_product", number_or_null(attempt.norm_product)},
                         {"seconds", attempt.seconds},
                         {"why", attempt.why}});
-  const Verification& verification = result.verification;
-  const PatternFigures figures = figures_of(report.pattern);
+  const lab::Verification& verification = result.verification;
+  const lab::PatternFigures figures = lab::figures_of(report.pattern);
   return json_text(ordered_json{
       {"verified", found},
-      {"method", if_found(name_of(result.method))},
+      {"method", if_found(lab::name_of(result.method))},
       {"dim", if_found(result.dim)},
       {"max_logit", if_found(verification.max_logit)},
       {"norm_product", if_found(verification.norm_product)},
       {"redraws", result.redraws},
       {"seconds", result.seconds},
-      {"margin", found ? number_or_null(verification[Arithmetic::exact].margin) : ordered_json()},
+      {"margin",
+       found ? number_or_null(verification[lab::Arithmetic::exact].margin) : ordered_json()},
       {"arithmetic", holds_in(report.result.verification)},
       {"dtype", found ? ordered_json(name_of(result.witness->q.info().dtype)) : ordered_json()},
       {"conditions", conditions_json(report.conditions)},
@@ -143,18 +154,20 @@ std::string report_json(const Report& report) {
       {"attempts", attempts}});
 }
 
-std::string attempts_text(const Realisation& result) {
-  std::vector<std::vector<std::string>> rows{{"tried", "columns", "norm product", "seconds", "outcome"}};
-  for (const Attempt& attempt : result.attempts)
-    rows.push_back({name_of(attempt.method), std::to_string(attempt.dim),
-                    std::isfinite(attempt.norm_product) ? fmt::format("{:.4g}", attempt.norm_product) : "-",
-                    fmt::format("{:.2f}", attempt.seconds), attempt.verified ? "verified" : attempt.why});
+std::string attempts_text(const lab::Realisation& result) {
+  std::vector<std::vector<std::string>> rows{
+      {"tried", "columns", "norm product", "seconds", "outcome"}};
+  for (const lab::Attempt& attempt : result.attempts)
+    rows.push_back(
+        {lab::name_of(attempt.method), std::to_string(attempt.dim),
+         std::isfinite(attempt.norm_product) ? fmt::format("{:.4g}", attempt.norm_product) : "-",
+         fmt::format("{:.2f}", attempt.seconds), attempt.verified ? "verified" : attempt.why});
   return table_text(rows, LastColumn::words);
 }
 
 std::string report_text(const Report& report) {
-  const Realisation& result = report.result;
-  const PatternFigures figures = figures_of(report.pattern);
+  const lab::Realisation& result = report.result;
+  const lab::PatternFigures figures = lab::figures_of(report.pattern);
   std::string text = fmt::format(
       "pattern       {}: {} × {}, {} nonzeros, k {} by rows and {} by columns, γ {:.6g}\n"
       "{}"
@@ -163,10 +176,11 @@ std::string report_text(const Report& report) {
       report.pattern.nonzeros(), figures.most_per_row, figures.most_per_column, figures.gamma,
       dropped_text(report.pattern, 14), conditions_text(report.conditions));
   if (result.witness) {
-    const Verification& verification = result.verification;
-    const Checked& exact = verification[Arithmetic::exact];
+    const lab::Verification& verification = result.verification;
+    const lab::Checked& exact = verification[lab::Arithmetic::exact];
     std::string compared;
-    if (!report.conditions.weak) compared = fmt::format("equation (9): {:.6g}", report.bounds.paper_norm);
+    if (!report.conditions.weak)
+      compared = fmt::format("equation (9): {:.6g}", report.bounds.paper_norm);
     if (report.bounds.norm_lower > 0)
       compared += fmt::format("; no witness below {:.6g}", report.bounds.norm_lower);
     text += fmt::format(
@@ -174,11 +188,11 @@ std::string report_text(const Report& report) {
         "norm product  {:.6g}{}\n"
         "max |L|       {:.6g}\n"
         "margin        {}{}\n",
-        result.dim, name_of(result.method), name_of(result.witness->q.info().dtype),
+        result.dim, lab::name_of(result.method), name_of(result.witness->q.info().dtype),
         fmt::join(holds_in(report.result.verification), ", "), verification.norm_product,
         compared.empty() ? "" : fmt::format("   ({})", compared), verification.max_logit,
         margin_text(exact), exact.worst_row < 0 ? "" : fmt::format(", row {}", exact.worst_row));
-    if (result.method == Method::jl) text += fmt::format("redraws       {}\n", result.redraws);
+    if (result.method == lab::Method::jl) text += fmt::format("redraws       {}\n", result.redraws);
   } else {
     text += "witness       none was found\n";
   }
@@ -192,26 +206,26 @@ std::string report_text(const Report& report) {
 }
 
 int run_realise(const Options& options, const Globals& globals) {
-  const Conditions conditions = options.conditions.or_else({});
-  const Pattern pattern = options.pattern.read();
-  const RealiseOptions wanted{.method = method_named(options.method),
-                              .conditions = conditions,
-                              .dim = options.dim,
-                              .max_norm = options.max_norm,
-                              .hidden = options.hidden,
-                              .redraws = options.redraws,
-                              .steps = options.steps,
-                              .seed = options.seed,
-                              .threads = globals.threads};
+  const lab::Conditions conditions = options.conditions.or_else({});
+  const lab::Pattern pattern = options.pattern.read();
+  const lab::RealiseOptions wanted{.method = lab::method_named(options.method),
+                                   .conditions = conditions,
+                                   .dim = options.dim,
+                                   .max_norm = options.max_norm,
+                                   .hidden = options.hidden,
+                                   .redraws = options.redraws,
+                                   .steps = options.steps,
+                                   .seed = options.seed,
+                                   .threads = globals.threads};
   const Bounds bounds = bounds_of(pattern, conditions);
   watch_interrupts();
-  std::optional<Realisation> result;
+  std::optional<lab::Realisation> result;
   {
     Shown shown("attempts");
-    result = realise(pattern, wanted, shown.callback());
+    result = lab::realise(pattern, wanted, shown.callback());
   }
   stop_if_interrupted();
-  if (result->witness && options.out) write_witness(*options.out, *result->witness);
+  if (result->witness && options.out) lab::write_witness(*options.out, *result->witness);
   const Report report{options, pattern, conditions, *result, bounds, threads_of(globals)};
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return result->witness ? 0 : 1;
@@ -227,18 +241,21 @@ Run declare_realise(CLI::App& app, Files& files, const Globals& globals) {
   files.writes(app.add_option("--out", options->out, "write the witness here (safetensors)"));
   one_of(app.add_option("--method", options->method, "how to make it (default: auto)"),
          {"auto", "jl", "moment", "descent"});
-  app.add_option("--dim", options->dim, "columns of q and k (default: as few as can be)")->type_name("M");
+  app.add_option("--dim", options->dim, "columns of q and k (default: as few as can be)")
+      ->type_name("M");
   add_conditions(app, options->conditions);
   app.add_option("--max-norm", options->max_norm, "largest norm product to accept")->type_name("R");
   app.add_option("--hidden", options->hidden, "with jl: write x, w_q, w_k of hidden size H as well")
       ->type_name("H");
-  at_least_one(
-      app.add_option("--redraws", options->redraws, "draws of jl at most (default: as many as rows)")
-          ->type_name("N"));
-  at_least_one(app.add_option("--steps", options->steps,
-                              "steps of a descent (default: 2000, or 1000 above four million pairs)")
+  at_least_one(app.add_option("--redraws", options->redraws,
+                              "draws of jl at most (default: as many as rows)")
                    ->type_name("N"));
-  a_seed(app.add_option("--seed", options->seed, "of everything random (default: 0)")->type_name("S"));
+  at_least_one(
+      app.add_option("--steps", options->steps,
+                     "steps of a descent (default: 2000, or 1000 above four million pairs)")
+          ->type_name("N"));
+  a_seed(
+      app.add_option("--seed", options->seed, "of everything random (default: 0)")->type_name("S"));
   return [options, &globals] { return run_realise(*options, globals); };
 }
 

@@ -1,5 +1,5 @@
-// tamis verify: does a witness produce a pattern? rows·columns·m multiply-adds in f32 and f64 and a little
-// exact arithmetic; memory linear in the two files.
+// tamis verify: does a witness produce a pattern? rows·columns·m multiply-adds in f32 and f64 and a
+// little exact arithmetic; memory linear in the two files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,8 +10,8 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
+#include <tamis/lab/verify.h>
 #include <tamis/text.h>
-#include <tamis/verify.h>
 
 #include "command.h"
 #include "conditions.h"
@@ -27,33 +27,45 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr Arithmetic arithmetics[] = {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact};
+constexpr lab::Arithmetic arithmetics[] = {lab::Arithmetic::f32, lab::Arithmetic::f64,
+                                           lab::Arithmetic::exact};
 
 constexpr const char* description =
     "Check that a witness produces a pattern, or why none can\n\n"
-    "From the two files alone: the logits L of the witness, q*k^T or x*w_q*w_k^T*x^T, must satisfy for "
+    "From the two files alone: the logits L of the witness, q*k^T or x*w_q*w_k^T*x^T, must satisfy "
+    "for "
     "every "
     "row i of the pattern A\n\n"
     "  (23)  L_ij - L_il < log eps1                  where A_ij = 0, A_il != 0\n"
     "  (24)  |L_ij - L_il - log(A_ij/A_il)| < eps2   where both are nonzero\n\n"
-    "or, with --weak, only L_ij < L_il where A_ij = 0 and A_il != 0; with --causal for columns up to i "
+    "or, with --weak, only L_ij < L_il where A_ij = 0 and A_il != 0; with --causal for columns up "
+    "to i "
     "only. "
-    "What the witness says it was made for, in its metadata (docs/witness.md), is shown and not believed: "
-    "--as-claimed checks that where no options say otherwise. Every condition is checked with logits in "
+    "What the witness says it was made for, in its metadata (docs/witness.md), is shown and not "
+    "believed: "
+    "--as-claimed checks that where no options say otherwise. Every condition is checked with "
+    "logits in "
     "f32, in f64, and exactly: numbers as "
     "they "
-    "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the others "
-    "say with which arithmetic it survives. The margin is the least slack of a condition, positive if all "
+    "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the "
+    "others "
+    "say with which arithmetic it survives. The margin is the least slack of a condition, positive "
+    "if all "
     "hold; rows are counted from 0.\n\n"
-    "A refutation, which tamis decide writes, is checked in place of a witness: the rows and columns that "
+    "A refutation, which tamis decide writes, is checked in place of a witness: the rows and "
+    "columns that "
     "it "
     "names, or its proof, must rule out the dimension.\n\n"
-    "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, dim, "
+    "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, "
+    "dim, "
     "rows, "
-    "columns, conditions, claimed, in, made_by, ...}: conditions are those checked, claimed those that the "
+    "columns, conditions, claimed, in, made_by, ...}: conditions are those checked, claimed those "
+    "that the "
     "witness says it was made for; margin, worst_row and failing_rows are those of exact "
-    "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. An "
-    "infinite number is null. Of a refutation it prints {holds, why, dim, hidden, grounds, ...}. Exit "
+    "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. "
+    "An "
+    "infinite number is null. Of a refutation it prints {holds, why, dim, hidden, grounds, ...}. "
+    "Exit "
     "status 0 if the conditions hold exactly, 1 if not.";
 
 struct Options {
@@ -65,10 +77,10 @@ struct Options {
 
 struct Report {
   const Options& options;
-  const Pattern& pattern;
-  const Witness& witness;
-  Conditions conditions;
-  Verification result;
+  const lab::Pattern& pattern;
+  const lab::Witness& witness;
+  lab::Conditions conditions;
+  lab::Verification result;
   int threads;
   double seconds;
 
@@ -80,14 +92,14 @@ struct Report {
 ordered_json row_or_null(std::int64_t row) { return row >= 0 ? ordered_json(row) : ordered_json(); }
 
 std::string report_json(const Report& report) {
-  const Verification& result = report.result;
-  const Checked& exact = result[Arithmetic::exact];
+  const lab::Verification& result = report.result;
+  const lab::Checked& exact = result[lab::Arithmetic::exact];
   ordered_json in;
-  for (const Arithmetic a : arithmetics)
-    in[name_of(a)] = {{"holds", result[a].holds},
-                      {"margin", number_or_null(result[a].margin)},
-                      {"worst_row", row_or_null(result[a].worst_row)},
-                      {"failing_rows", result[a].failing_rows}};
+  for (const lab::Arithmetic a : arithmetics)
+    in[lab::name_of(a)] = {{"holds", result[a].holds},
+                           {"margin", number_or_null(result[a].margin)},
+                           {"worst_row", row_or_null(result[a].worst_row)},
+                           {"failing_rows", result[a].failing_rows}};
   return json_text(ordered_json{{"holds", result.holds()},
                                 {"arithmetic", holds_in(report.result)},
                                 {"margin", number_or_null(exact.margin)},
@@ -111,7 +123,7 @@ std::string report_json(const Report& report) {
 }
 
 std::string verdict_text(const Report& report) {
-  const Checked& exact = report.result[Arithmetic::exact];
+  const lab::Checked& exact = report.result[lab::Arithmetic::exact];
   if (exact.holds) return "every condition holds, exactly";
   return fmt::format("no: {} of {} rows fail", exact.failing_rows, report.pattern.rows);
 }
@@ -124,7 +136,7 @@ std::string claimed_text(const Report& report) {
 }
 
 std::string report_text(const Report& report) {
-  const Verification& result = report.result;
+  const lab::Verification& result = report.result;
   const char* forms = !report.witness.has_inputs()    ? "q, k"
                       : !report.witness.has_queries() ? "x, w_q, w_k"
                                                       : "q, k and x, w_q, w_k";
@@ -138,14 +150,15 @@ std::string report_text(const Report& report) {
       "norm product  {:.6g}\n"
       "max |L|       {:.6g}\n\n",
       printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
-      report.pattern.nonzeros(), dropped_text(report.pattern, 14), printable(report.options.witness), forms,
-      report.dim(), conditions_text(report.conditions), claimed_text(report), verdict_text(report),
-      result.norm_product, result.max_logit);
+      report.pattern.nonzeros(), dropped_text(report.pattern, 14),
+      printable(report.options.witness), forms, report.dim(), conditions_text(report.conditions),
+      claimed_text(report), verdict_text(report), result.norm_product, result.max_logit);
   std::vector<std::vector<std::string>> rows{
       {"arithmetic", "holds", "failing rows", "worst row", "margin"}};
-  for (const Arithmetic a : arithmetics) {
-    const Checked& checked = result[a];
-    rows.push_back({name_of(a), checked.holds ? "yes" : "no", std::to_string(checked.failing_rows),
+  for (const lab::Arithmetic a : arithmetics) {
+    const lab::Checked& checked = result[a];
+    rows.push_back({lab::name_of(a), checked.holds ? "yes" : "no",
+                    std::to_string(checked.failing_rows),
                     checked.worst_row < 0 ? "-" : std::to_string(checked.worst_row),
                     checked.worst_row < 0 ? "-" : fmt::format("{:.6g}", checked.margin)});
   }
@@ -156,29 +169,31 @@ int run_verify(const Options& options, const Globals& globals) {
   if (looks_like_json(options.witness)) {
     const AskedConditions& asked = options.conditions;
     if (asked.eps1 || asked.eps2 || asked.causal || options.as_claimed)
-      throw Error(Code::usage,
-                  "--eps1, --eps2, --causal and --as-claimed are for witnesses; a refutation is of weak "
-                  "conditions");
+      throw Error(
+          Code::usage,
+          "--eps1, --eps2, --causal and --as-claimed are for witnesses; a refutation is of weak "
+          "conditions");
     return verify_refutation(options.pattern, options.witness, globals);
   }
-  const Pattern pattern = options.pattern.read();
-  const Witness witness = read_witness(options.witness);
-  const Conditions conditions =
-      options.conditions.or_else(options.as_claimed ? witness.made_for : Conditions{});
+  const lab::Pattern pattern = options.pattern.read();
+  const lab::Witness witness = lab::read_witness(options.witness);
+  const lab::Conditions conditions =
+      options.conditions.or_else(options.as_claimed ? witness.made_for : lab::Conditions{});
   watch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Verification> result;
+  std::optional<lab::Verification> result;
   {
     Shown shown("rows");
-    result = verify(pattern, witness, conditions, globals.threads, shown.callback());
+    result = lab::verify(pattern, witness, conditions, globals.threads, shown.callback());
   }
-  const Report report{options,
-                      pattern,
-                      witness,
-                      conditions,
-                      *result,
-                      threads_of(globals),
-                      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  const Report report{
+      options,
+      pattern,
+      witness,
+      conditions,
+      *result,
+      threads_of(globals),
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return result->holds() ? 0 : 1;
 }

@@ -36,7 +36,7 @@ int main(void) {
   tamis_workspace_free(workspace);
 
   for (h = 0; h < QUERY_HEADS; ++h)
-    printf("head %d: output (%.3f, %.3f), log-sum-exp %.3f\n", h, (double)out[h][0], (double)out[h][1],
-           (double)lse[h]);
+    printf("head %d: output (%.3f, %.3f), log-sum-exp %.3f\n", h, (double)out[h][0],
+           (double)out[h][1], (double)lse[h]);
   return 0;
 }

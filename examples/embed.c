@@ -1,6 +1,6 @@
-/* The engine inside a program of its own, from C: a prompt is appended to the cache, then each step of
- * decoding appends one token, attends, and looks at what the certificates prove. Threads are the program's
- * own: here pthreads, made anew for every loop for brevity. The vectors are made up. */
+/* The engine inside a program of its own, from C: a prompt is appended to the cache, then each step
+ * of decoding appends one token, attends, and looks at what the certificates prove. Threads are the
+ * program's own: here pthreads, made anew for every loop for brevity. The vectors are made up. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static void run(void* context, int workers, void* work, void (*body)(void* work,
     if (made[w]) pthread_join(threads[w], NULL);
 }
 
-/* Smooth numbers in place of a model's projections: `rows` rows of `heads` heads, those of token `first`
- * on. */
+/* Smooth numbers in place of a model's projections: `rows` rows of `heads` heads, those of token
+ * `first` on. */
 static const float* vectors(float* x, int rows, int heads, int first, double speed) {
   int i;
   for (i = 0; i < rows * heads * DIM; ++i)
@@ -65,8 +65,9 @@ int main(void) {
   const tamis_batch batch = {sizeof batch, 1, &sequence, &one, NULL};
   tamis_cache_info info = {.size = sizeof info};
   tamis_certificate certificates[QUERY_HEADS];
-  const tamis_results results = {
-      sizeof results, out, TAMIS_F32, 0, QUERY_HEADS * DIM, DIM, lse, certificates, sizeof certificates[0]};
+  const tamis_results results = {sizeof results,        out, TAMIS_F32, 0,
+                                 QUERY_HEADS * DIM,     DIM, lse,       certificates,
+                                 sizeof certificates[0]};
   tamis_workspace* workspace;
   tamis_cache* cache;
   tamis_budget budget;
@@ -92,7 +93,8 @@ int main(void) {
   printf("%d tokens in %lu bytes; head 0: output %.4f %.4f ...\n", PROMPT + STEPS,
          (unsigned long)(info.bytes - info.free_bytes), (double)out[0], (double)out[1]);
   printf("proved: tau %.3g, output within %.3g; read %lld bytes of %lld\n", certificates[0].tau,
-         certificates[0].error, (long long)certificates[0].bytes, (long long)certificates[0].dense_bytes);
+         certificates[0].error, (long long)certificates[0].bytes,
+         (long long)certificates[0].dense_bytes);
   tamis_cache_free(cache);
   tamis_workspace_free(workspace);
   return 0;

@@ -1,6 +1,7 @@
-// The engine inside a program of its own: a prompt is appended to the cache, then each step of decoding
-// appends one token, attends, and looks at what the certificates prove. Threads are the program's own: here
-// made anew for every loop, for brevity. The vectors are made up; a model would give its own.
+// The engine inside a program of its own: a prompt is appended to the cache, then each step of
+// decoding appends one token, attends, and looks at what the certificates prove. Threads are the
+// program's own: here made anew for every loop, for brevity. The vectors are made up; a model would
+// give its own.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -26,8 +27,10 @@ constexpr tamis::Heads heads{
     .query_heads = 8, .kv_heads = 2, .key_dim = 64, .value_dim = 64, .scale = 0.125F};
 constexpr std::int64_t dim = 64;
 
-/// Smooth numbers in place of a model's projections: `count` heads of tokens first … first + tokens − 1.
-std::vector<float> vectors(std::int64_t first, std::int64_t tokens, std::int64_t count, double speed) {
+/// Smooth numbers in place of a model's projections: `count` heads of tokens first … first + tokens
+/// − 1.
+std::vector<float> vectors(std::int64_t first, std::int64_t tokens, std::int64_t count,
+                           double speed) {
   std::vector<float> x(static_cast<std::size_t>(tokens * count * dim));
   for (std::int64_t i = 0; i < std::ssize(x); ++i)
     x[static_cast<std::size_t>(i)] =
@@ -36,7 +39,8 @@ std::vector<float> vectors(std::int64_t first, std::int64_t tokens, std::int64_t
   return x;
 }
 
-void append(tamis::Cache& cache, std::int64_t first, std::int64_t tokens, tamis::Workspace& workspace) {
+void append(tamis::Cache& cache, std::int64_t first, std::int64_t tokens,
+            tamis::Workspace& workspace) {
   const auto k = vectors(first, tokens, heads.kv_heads, 0.1);
   const auto v = vectors(first, tokens, heads.kv_heads, 0.3);
   const auto rows = [](const std::vector<float>& x) {
@@ -57,24 +61,26 @@ void decode() {
   const std::int64_t one = 1;
   std::vector<float> out(heads.query_heads * dim);
   std::vector<float> lse(heads.query_heads);
-  std::vector<tamis::sieve::Certificate> certificates(heads.query_heads);
+  std::vector<tamis::Certificate> certificates(heads.query_heads);
 
   cache.add(sequence);
   append(cache, 0, prompt, workspace);
   for (std::int64_t token = prompt; token < prompt + steps; ++token) {
     append(cache, token, 1, workspace);
-    const tamis::sieve::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});  // one for all layers
+    const tamis::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});  // one for all layers
     const auto q = vectors(token, 1, heads.query_heads, 0.1);
-    tamis::sieve::attend(
+    tamis::attend(
         cache, plan, {q.data(), tamis::DType::f32, heads.query_heads * dim, dim}, {&budget, 1}, {},
-        workspace, {{out.data(), tamis::DType::f32, heads.query_heads * dim, dim}, lse, certificates});
+        workspace,
+        {{out.data(), tamis::DType::f32, heads.query_heads * dim, dim}, lse, certificates});
   }
-  const tamis::sieve::Certificate& first = certificates[0];
+  const tamis::Certificate& first = certificates[0];
   std::printf("%lld tokens in %zu bytes; head 0: output %.4f %.4f …\n",
               static_cast<long long>(cache.tokens(sequence)), cache.bytes() - cache.free_bytes(),
               static_cast<double>(out[0]), static_cast<double>(out[1]));
-  std::printf("proved: tau %.3g, output within %.3g; read %lld bytes of %lld\n", first.tau, first.error,
-              static_cast<long long>(first.bytes), static_cast<long long>(first.dense_bytes));
+  std::printf("proved: tau %.3g, output within %.3g; read %lld bytes of %lld\n", first.tau,
+              first.error, static_cast<long long>(first.bytes),
+              static_cast<long long>(first.dense_bytes));
 }
 
 }  // namespace

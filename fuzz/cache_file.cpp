@@ -1,5 +1,5 @@
-// Reads a saved sequence and lives with it: attends, appends, forks, sheds, truncates. Checksums are
-// compared last: what is refused for its checksum alone must be harmless too.
+// Reads a saved sequence and lives with it: attends, appends, forks, sheds, truncates. Checksums
+// are compared last: what is refused for its checksum alone must be harmless too.
 #include "cache/file.h"
 
 #include <tamis/attend.h>
@@ -19,17 +19,17 @@ void attend_to(const Cache& cache, Sequence to, Workspace& workspace) {
   if (cache.tokens(to) == 0) return;
   constexpr std::array<float, 6> q{1, -2, 0.5F, 0, 3, -1};
   const std::int64_t queries = 1;
-  const sieve::Plan plan(cache, {{&to, 1}, {&queries, 1}, {}});
+  const Plan plan(cache, {{&to, 1}, {&queries, 1}, {}});
   for (const char* text : {"mass:0.05", "bytes:0.25", "topk:3", "window:9,2"})
     for (const int look : {1, 2}) {
       const Budget budget = parse_budget(text);
-      sieve::AttendOptions options;
+      AttendOptions options;
       options.look = look;
       std::array<float, 4> out{};
       std::array<float, 2> lse{};
-      std::array<sieve::Certificate, 2> certificates;
-      sieve::attend(cache, plan, {q.data(), DType::f32, 6, 3}, {&budget, 1}, options, workspace,
-                    {{out.data(), DType::f32, 4, 2}, lse, certificates});
+      std::array<Certificate, 2> certificates;
+      attend(cache, plan, {q.data(), DType::f32, 6, 3}, {&budget, 1}, options, workspace,
+             {{out.data(), DType::f32, 4, 2}, lse, certificates});
     }
 }
 
@@ -50,14 +50,16 @@ void live_with(Cache& cache, Workspace& workspace) {
 
 void fuzz_one(std::span<const std::byte> bytes) {
   static Workspace workspace(1);
-  const auto source = memory_source("input", bytes);
+  const auto source = tamis::core::memory_source("input", bytes);
   CacheOptions options;
   options.dtype = DType::f16;
   options.sinks = 2;
   options.raw_below = 0;
-  Cache cache({.query_heads = 2, .kv_heads = 1, .key_dim = 3, .value_dim = 2, .scale = 0.5F}, options);
+  Cache cache({.query_heads = 2, .kv_heads = 1, .key_dim = 3, .value_dim = 2, .scale = 0.5F},
+              options);
   Cache::Impl& inside = cache.inside();
-  inside.insert(sequence, cache::ContentsFile::read(*source, inside, cache::Checksums::ignored));
+  inside.insert(sequence, tamis::cache::ContentsFile::read(*source, inside,
+                                                           tamis::cache::Checksums::ignored));
   live_with(cache, workspace);
-  (void)cache::ContentsFile::read(*source, inside);
+  (void)tamis::cache::ContentsFile::read(*source, inside);
 }

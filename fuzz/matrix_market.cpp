@@ -1,14 +1,17 @@
-// Reads a Matrix Market file, and finds the kinds of its columns: as many as nonzeros, and one of empty
-// ones.
+// Reads a Matrix Market file, and finds the kinds of its columns: as many as nonzeros, and one of
+// empty ones.
 #include <algorithm>
 
-#include "io/parsers.h"
-#include "realise/column_kinds.h"
+#include "lab/pattern/parsers.h"
+#include "lab/realise/column_kinds.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {
-  const tamis::Pattern pattern = tamis::parse_matrix_market(*tamis::memory_source("input", bytes));
-  const tamis::ColumnKinds kinds = tamis::column_kinds(pattern, false);
+  const tamis::lab::Pattern pattern =
+      tamis::lab::pattern::parse_matrix_market(*tamis::core::memory_source("input", bytes));
+  const tamis::lab::realisation::ColumnKinds kinds =
+      tamis::lab::realisation::column_kinds(pattern, false);
   if (kinds.pattern.cols > std::min(pattern.cols, pattern.nonzeros() + 1)) __builtin_trap();
-  if (tamis::column_kinds(pattern, true).pattern.cols > kinds.pattern.cols) __builtin_trap();
+  if (tamis::lab::realisation::column_kinds(pattern, true).pattern.cols > kinds.pattern.cols)
+    __builtin_trap();
 }

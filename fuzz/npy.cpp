@@ -1,9 +1,10 @@
 // Reads a .npy file as an array, then as a pattern.
-#include "io/parsers.h"
+#include "lab/io/parsers.h"
+#include "lab/pattern/parsers.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {
-  const auto source = tamis::memory_source("input", bytes);
-  (void)tamis::parse_npy(*source).to_f32();
-  (void)tamis::parse_npy_pattern(*source);
+  const auto source = tamis::core::memory_source("input", bytes);
+  (void)tamis::lab::io::parse_npy(*source).to_f32();
+  (void)tamis::lab::pattern::parse_npy_pattern(*source);
 }

@@ -1,15 +1,16 @@
-// Reads a refutation, writes what was read, and checks it against two small patterns: all pairs of six,
-// and a square one that has a sign conflict.
+// Reads a refutation, writes what was read, and checks it against two small patterns: all pairs of
+// six, and a square one that has a sign conflict.
 #include <string>
 #include <vector>
 
-#include "io/refutation.h"
+#include "lab/verify/refutation_file.h"
 #include "target.h"
 
 namespace {
 
-tamis::Pattern pattern_of(std::int64_t cols, const std::vector<std::vector<std::int64_t>>& rows) {
-  tamis::Pattern pattern;
+tamis::lab::Pattern pattern_of(std::int64_t cols,
+                               const std::vector<std::vector<std::int64_t>>& rows) {
+  tamis::lab::Pattern pattern;
   pattern.rows = static_cast<std::int64_t>(rows.size());
   pattern.cols = cols;
   pattern.row_start.push_back(0);
@@ -24,24 +25,27 @@ tamis::Pattern pattern_of(std::int64_t cols, const std::vector<std::vector<std::
 }  // namespace
 
 void fuzz_one(std::span<const std::byte> bytes) {
-  const tamis::Refutation refutation = tamis::parse_refutation(*tamis::memory_source("input", bytes));
-  const std::string text = tamis::refutation_text(refutation);
-  const auto again = tamis::parse_refutation(*tamis::memory_source("text", std::as_bytes(std::span(text))));
-  if (tamis::refutation_text(again) != text) __builtin_trap();
+  const tamis::lab::Refutation refutation =
+      tamis::lab::verification::parse_refutation(*tamis::core::memory_source("input", bytes));
+  const std::string text = tamis::lab::refutation_text(refutation);
+  const auto again = tamis::lab::verification::parse_refutation(
+      *tamis::core::memory_source("text", std::as_bytes(std::span(text))));
+  if (tamis::lab::refutation_text(again) != text) __builtin_trap();
 
-  static const tamis::Pattern pairs = [] {
+  static const tamis::lab::Pattern pairs = [] {
     std::vector<std::vector<std::int64_t>> rows;
     for (std::int64_t i = 0; i < 6; ++i)
       for (std::int64_t j = i + 1; j < 6; ++j) rows.push_back({i, j});
     return pattern_of(6, rows);
   }();
-  static const tamis::Pattern conflict = pattern_of(3, {{2}, {1}, {1}});
-  const tamis::RefutationCheck of_pairs = tamis::check_refutation(pairs, refutation);
-  const tamis::RefutationCheck of_conflict = tamis::check_refutation(conflict, refutation);
+  static const tamis::lab::Pattern conflict = pattern_of(3, {{2}, {1}, {1}});
+  const tamis::lab::RefutationCheck of_pairs = tamis::lab::check_refutation(pairs, refutation);
+  const tamis::lab::RefutationCheck of_conflict =
+      tamis::lab::check_refutation(conflict, refutation);
   for (const auto* check : {&of_pairs, &of_conflict})
     if (check->holds != check->why.empty()) __builtin_trap();
-  // Pairs of six have a witness of four columns; the other pattern one of one column, but for hidden
-  // size 1.
+  // Pairs of six have a witness of four columns; the other pattern one of one column, but for
+  // hidden size 1.
   if (of_pairs.holds && refutation.dim > 3) __builtin_trap();
   if (of_conflict.holds && (refutation.dim > 1 || refutation.hidden != 1)) __builtin_trap();
 }

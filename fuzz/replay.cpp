@@ -1,6 +1,6 @@
 // Runs a target on the files and folders given, without libFuzzer: how the tests replay the corpora
-// under any compiler and sanitizer. Fails if there was nothing to run, or if a file whose name begins
-// with "valid" was refused.
+// under any compiler and sanitizer. Fails if there was nothing to run, or if a file whose name
+// begins with "valid" was refused.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
-// Opens a store of sweeps for reading and asks it all it can be asked. SQLite reads files alone, so the
-// bytes go through one in a folder of this process, and what SQLite makes beside it goes too.
-#include <tamis/store.h>
+// Opens a store of sweeps for reading and asks it all it can be asked. SQLite reads files alone, so
+// the bytes go through one in a folder of this process, and what SQLite makes beside it goes too.
+#include <tamis/lab/store.h>
 
 #include <unistd.h>
 
@@ -32,12 +32,15 @@ class Folder {
 
 void fuzz_one(std::span<const std::byte> bytes) {
   static const Folder folder;
-  for (const char* name : {"s", "s-wal", "s-shm", "s-journal"}) std::filesystem::remove(folder.file(name));
+  for (const char* name : {"s", "s-wal", "s-shm", "s-journal"})
+    std::filesystem::remove(folder.file(name));
   const std::string path = folder.file("s");
   std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const tamis::SweepStore store(path, tamis::StoreUse::read);
-  const std::vector<tamis::SweepPoint> points{{R"({"n":1})", 1}, {R"({"n":2})", 1}, {R"({"n":3})", 1}};
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const tamis::lab::SweepStore store(path, tamis::lab::StoreUse::read);
+  const std::vector<tamis::lab::SweepPoint> points{
+      {R"({"n":1})", 1}, {R"({"n":2})", 1}, {R"({"n":3})", 1}};
   (void)store.look_up("fig3", points);
   (void)store.status();
 }

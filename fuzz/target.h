@@ -1,5 +1,5 @@
-// What every fuzz target is: one parser on bytes in memory. It may fail in one way only, by throwing
-// tamis::Error; anything else, a sanitizer's report above all, is a bug.
+// What every fuzz target is: one parser on bytes in memory. It may fail in one way only, by
+// throwing tamis::Error; anything else, a sanitizer's report above all, is a bug.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,12 @@
 // Opens a trace and reads all that each layer says it has.
-#include <tamis/trace.h>
-#include "io/parsers.h"
+#include <tamis/lab/trace.h>
+#include "lab/io/parsers.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {
-  const tamis::Trace trace(tamis::open_safetensors(tamis::memory_source("input", bytes)));
-  for (const tamis::TraceLayer& layer : trace.layers()) {
+  const tamis::lab::Trace trace(
+      tamis::lab::io::open_safetensors(tamis::core::memory_source("input", bytes)));
+  for (const tamis::lab::TraceLayer& layer : trace.layers()) {
     (void)trace.read(layer);
     if (layer.has_weights) (void)trace.read_weights(layer);
     if (layer.has_weight_norms) (void)trace.read_weight_norms(layer);

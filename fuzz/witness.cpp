@@ -1,15 +1,15 @@
 // Opens a witness and, where one of its forms is small, verifies it against a diagonal.
-#include <tamis/verify.h>
-#include "io/parsers.h"
-#include "io/witness_checks.h"
+#include <tamis/lab/verify.h>
+#include "lab/io/parsers.h"
+#include "lab/verify/witness_checks.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {
-  const tamis::Witness witness =
-      tamis::witness_in(tamis::open_safetensors(tamis::memory_source("input", bytes)));
-  const tamis::Tensor& rows = witness.has_queries() ? witness.q : witness.x;
-  const tamis::Tensor& columns = witness.has_queries() ? witness.k : witness.x;
-  tamis::Pattern pattern;
+  const tamis::lab::Witness witness = tamis::lab::verification::witness_in(
+      tamis::lab::io::open_safetensors(tamis::core::memory_source("input", bytes)));
+  const tamis::lab::Tensor& rows = witness.has_queries() ? witness.q : witness.x;
+  const tamis::lab::Tensor& columns = witness.has_queries() ? witness.k : witness.x;
+  tamis::lab::Pattern pattern;
   pattern.rows = rows.info().shape[0];
   pattern.cols = columns.info().shape[0];
   if (pattern.rows > 64 || pattern.cols > 64) return;
@@ -19,5 +19,5 @@ void fuzz_one(std::span<const std::byte> bytes) {
     pattern.value.push_back(1);
     pattern.row_start.push_back(i + 1);
   }
-  (void)tamis::verify(pattern, witness, witness.made_for, 1);
+  (void)tamis::lab::verify(pattern, witness, witness.made_for, 1);
 }

@@ -42,21 +42,24 @@ Owned<ggml_backend_buffer, ggml_backend_buffer_free> wrap(ggml_tensor* tensor, v
 extern "C" {
 
 /// One decode step: q is [query_heads, d] in f32, k and v are [kv_heads, n, d] in f16, and stay the
-/// caller's. `fold` presents a KV head's query group as that many queries of one head. Null on failure.
-Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d, float scale, int fold,
-                    int threads, void* k, void* v) {
+/// caller's. `fold` presents a KV head's query group as that many queries of one head. Null on
+/// failure.
+Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d, float scale,
+                    int fold, int threads, void* k, void* v) {
   auto peer = std::make_unique<Peer>();
   peer->backend.reset(ggml_backend_cpu_init());
   if (!peer->backend) return nullptr;
   ggml_backend_cpu_set_n_threads(peer->backend.get(), threads);
 
   constexpr std::size_t tensors = 8;
-  peer->context.reset(ggml_init({ggml_tensor_overhead() * tensors + ggml_graph_overhead(), nullptr, true}));
+  peer->context.reset(
+      ggml_init({ggml_tensor_overhead() * tensors + ggml_graph_overhead(), nullptr, true}));
   ggml_context* context = peer->context.get();
   if (context == nullptr) return nullptr;
 
-  peer->q = fold != 0 ? ggml_new_tensor_3d(context, GGML_TYPE_F32, d, query_heads / kv_heads, kv_heads)
-                      : ggml_new_tensor_3d(context, GGML_TYPE_F32, d, 1, query_heads);
+  peer->q = fold != 0
+                ? ggml_new_tensor_3d(context, GGML_TYPE_F32, d, query_heads / kv_heads, kv_heads)
+                : ggml_new_tensor_3d(context, GGML_TYPE_F32, d, 1, query_heads);
   ggml_tensor* keys = ggml_new_tensor_3d(context, GGML_TYPE_F16, d, n, kv_heads);
   ggml_tensor* values = ggml_new_tensor_3d(context, GGML_TYPE_F16, d, n, kv_heads);
   peer->k_buffer = wrap(keys, k);
@@ -73,11 +76,14 @@ Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d,
 }
 
 /// Row order of q: [query_heads, d] either way, since a group's heads are neighbours.
-void ggml_peer_set_q(Peer* peer, const float* q) { std::memcpy(peer->q->data, q, ggml_nbytes(peer->q)); }
+void ggml_peer_set_q(Peer* peer, const float* q) {
+  std::memcpy(peer->q->data, q, ggml_nbytes(peer->q));
+}
 
 /// 0 on success.
 int ggml_peer_run(Peer* peer) {
-  return ggml_backend_graph_compute(peer->backend.get(), peer->graph) == GGML_STATUS_SUCCESS ? 0 : 1;
+  return ggml_backend_graph_compute(peer->backend.get(), peer->graph) == GGML_STATUS_SUCCESS ? 0
+                                                                                             : 1;
 }
 
 /// ggml writes [queries, heads, d]; this gives [query_heads, d].

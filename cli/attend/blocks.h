@@ -18,15 +18,17 @@ struct Block {
   std::int64_t kv_head = 0;
 
   [[nodiscard]] std::span<const KvPages> kv(std::span<const KvPages> heads) const {
-    return heads.subspan(static_cast<std::size_t>(kv_head), static_cast<std::size_t>(shape.kv_heads));
+    return heads.subspan(static_cast<std::size_t>(kv_head),
+                         static_cast<std::size_t>(shape.kv_heads));
   }
   [[nodiscard]] std::span<const std::int64_t> seen(std::span<const std::int64_t> all) const {
     return all.subspan(static_cast<std::size_t>(query), static_cast<std::size_t>(shape.queries));
   }
 };
 
-/// The whole layer if it has at most `max_rows` rows, so that heads which share keys read them once;
-/// else ranges of queries of one head each. Depends on the shape alone: results do not vary by threads.
+/// The whole layer if it has at most `max_rows` rows, so that heads which share keys read them
+/// once; else ranges of queries of one head each. Depends on the shape alone: results do not vary
+/// by threads.
 inline std::vector<Block> blocks_of(const Shape& shape, std::int64_t max_rows) {
   if (shape.rows() <= max_rows) return {{shape, 0, 0, 0}};
   std::vector<Block> blocks;

@@ -37,20 +37,22 @@ Budgets::Budgets(const std::string& text) try : text_(text) {
     return;
   }
   profile_ = *profile;
-  if (profile_.empty()) throw Error(Code::usage, "profile: needs the name of a file after the colon");
-  heads_ = read_profile_budgets(profile_);
+  if (profile_.empty())
+    throw Error(Code::usage, "profile: needs the name of a file after the colon");
+  heads_ = lab::read_profile_budgets(profile_);
 } catch (const Error& error) {
   if (error.code() != Code::usage) throw;
   throw Error(Code::usage, fmt::format("--budget: {} (see tamis attend --help)", error.what()));
 }
 
-std::vector<Budget> Budgets::of_layer(const Trace& trace, const TraceLayer& layer) const {
+std::vector<Budget> Budgets::of_layer(const lab::Trace& trace, const lab::TraceLayer& layer) const {
   if (profile_.empty()) return {all_};
   const Shape& shape = layer.shape;
   std::vector<Budget> budgets;
   for (std::int64_t head = 0; head < shape.query_heads; ++head) {
-    const auto found = std::ranges::find_if(
-        heads_, [&](const HeadBudget& entry) { return entry.layer == layer.layer && entry.head == head; });
+    const auto found = std::ranges::find_if(heads_, [&](const lab::HeadBudget& entry) {
+      return entry.layer == layer.layer && entry.head == head;
+    });
     if (found == heads_.end())
       throw Error(Code::input, fmt::format("{}: has no budget for layer {}, head {}, which {} has",
                                            profile_, layer.layer, head, trace.path()));
@@ -63,7 +65,8 @@ std::vector<Budget> Budgets::of_layer(const Trace& trace, const TraceLayer& laye
           Code::input,
           fmt::format("{}: layer {}: heads {} and {} share a KV head, but one has {} and the "
                       "other {}; give them budgets of one kind",
-                      profile_, layer.layer, first, head, to_string(shared), to_string(found->budget)));
+                      profile_, layer.layer, first, head, to_string(shared),
+                      to_string(found->budget)));
   }
   return budgets;
 }

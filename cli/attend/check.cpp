@@ -13,10 +13,11 @@ namespace {
 /// About a tenth of a second of f64 arithmetic.
 constexpr std::int64_t products_per_block = std::int64_t{1} << 26;
 
-/// What the measurement itself can be off by, as a share of what rounding can do to dense attention in f32.
-/// The reference obeys the same bound (docs/rounding.md) with 2⁻⁵³ in place of 2⁻²⁴ and chains of n
-/// additions in place of at least n/64: less than 2⁻²³ of it. The norms and total-variation distances
-/// formed from it add fewer than seven chains of n, or of d_v ≤ 1024, more.
+/// What the measurement itself can be off by, as a share of what rounding can do to dense attention
+/// in f32. The reference obeys the same bound (docs/rounding.md) with 2⁻⁵³ in place of 2⁻²⁴ and
+/// chains of n additions in place of at least n/64: less than 2⁻²³ of it. The norms and
+/// total-variation distances formed from it add fewer than seven chains of n, or of d_v ≤ 1024,
+/// more.
 constexpr double measurement_share = 0x1p-20;
 
 double norm(std::span<const double> x) {
@@ -36,8 +37,8 @@ double distance(std::span<const float> out, std::span<const double> exact) {
 
 }  // namespace
 
-void measure_outputs(const Trace& trace, const LayerData& data, int threads, Progress& progress,
-                     LayerResult& result) {
+void measure_outputs(const lab::Trace& trace, const lab::LayerData& data, int threads,
+                     Progress& progress, LayerResult& result) {
   const Shape& shape = result.layer.shape;
   const PageTables pages(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
                          trace.tokens(), shape.head_dim, shape.value_dim);
@@ -62,14 +63,15 @@ void measure_outputs(const Trace& trace, const LayerData& data, int threads, Pro
     for (std::int64_t i = 0; i < rows; ++i) {
       const auto row = static_cast<std::size_t>(block.row + i);
       result.true_error[row] = distance(out.row(block.row + i), exact_out.row(i));
-      result.true_lse_error[row] = std::abs(result.lse[row] - exact_lse[static_cast<std::size_t>(i)]);
+      result.true_lse_error[row] =
+          std::abs(result.lse[row] - exact_lse[static_cast<std::size_t>(i)]);
       result.exact_norm[row] = norm(exact_out.row(i));
     }
     progress.advance(pairs * static_cast<double>(rows) / static_cast<double>(shape.rows()));
   });
 }
 
-void count_violations(const Trace& trace, const LayerData& data, LayerResult& result) {
+void count_violations(const lab::Trace& trace, const lab::LayerData& data, LayerResult& result) {
   const std::vector<Rounding> roundings = layer_rounding(trace, result.layer, data);
   for (std::size_t row = 0; row < result.certificates.size(); ++row) {
     const Certificate& claimed = result.certificates[row];

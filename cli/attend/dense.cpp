@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t rows_per_call = 8192;
 
 /// Every key and value was read; what is left to certify is rounding.
-std::vector<Certificate> certify(const Trace& trace, const TraceLayer& layer, const LayerData& data) {
+std::vector<Certificate> certify(const lab::Trace& trace, const lab::TraceLayer& layer,
+                                 const lab::LayerData& data) {
   const std::vector<Rounding> roundings = layer_rounding(trace, layer, data);
   std::vector<Certificate> certificates(roundings.size());
   for (std::size_t row = 0; row < roundings.size(); ++row) {
@@ -31,8 +32,8 @@ std::vector<Certificate> certify(const Trace& trace, const TraceLayer& layer, co
 
 }  // namespace
 
-LayerResult dense_layer(const Trace& trace, const TraceLayer& layer, const LayerData& data,
-                        Workspace& workspace, Progress& progress) {
+LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
+                        const lab::LayerData& data, Workspace& workspace, Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const Shape& shape = layer.shape;
   LayerResult result;
@@ -48,10 +49,10 @@ LayerResult dense_layer(const Trace& trace, const TraceLayer& layer, const Layer
     stop_if_interrupted();
     const std::int64_t rows = block.shape.rows();
     const auto begin = Clock::now();
-    dense(
-        block.shape, q.middle_rows(block.row, rows), block.kv(pages.heads()), block.seen(trace.seen()),
-        workspace, out.middle_rows(block.row, rows),
-        std::span(result.lse).subspan(static_cast<std::size_t>(block.row), static_cast<std::size_t>(rows)));
+    dense(block.shape, q.middle_rows(block.row, rows), block.kv(pages.heads()),
+          block.seen(trace.seen()), workspace, out.middle_rows(block.row, rows),
+          std::span(result.lse)
+              .subspan(static_cast<std::size_t>(block.row), static_cast<std::size_t>(rows)));
     result.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
     progress.advance(pairs_of(trace, layer) * static_cast<double>(rows) /
                      static_cast<double>(shape.rows()));

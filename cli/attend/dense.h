@@ -6,8 +6,9 @@
 
 namespace tamis::cli {
 
-/// Reads K and V once more than `dense` does, for the norms in the certificates. Memory: the result.
-LayerResult dense_layer(const Trace& trace, const TraceLayer& layer, const LayerData& data,
-                        Workspace& workspace, Progress& progress);
+/// Reads K and V once more than `dense` does, for the norms in the certificates. Memory: the
+/// result.
+LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
+                        const lab::LayerData& data, Workspace& workspace, Progress& progress);
 
 }  // namespace tamis::cli

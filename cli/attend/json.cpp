@@ -39,7 +39,9 @@ ordered_json ratio_summary(const std::vector<double>& values) {
   return {{"median", d.median}, {"p90", d.p90}};
 }
 
-ordered_json or_null(bool known, const ordered_json& value) { return known ? value : ordered_json(); }
+ordered_json or_null(bool known, const ordered_json& value) {
+  return known ? value : ordered_json();
+}
 
 // ---- --dense ----
 
@@ -48,7 +50,7 @@ ordered_json whole(std::int64_t total) {
   return {{"median", 1.0}, {"p90", 1.0}, {"max", 1.0}, {"dense", total}};
 }
 
-ordered_json shape_json(const Trace& trace, const TraceLayer& layer) {
+ordered_json shape_json(const lab::Trace& trace, const lab::TraceLayer& layer) {
   return {{"layer", layer.layer},
           {"query_heads", layer.shape.query_heads},
           {"kv_heads", layer.shape.kv_heads},
@@ -63,7 +65,7 @@ ordered_json distances(std::span<const LayerResult> layers) {
           {"lse_error", certified(layers, &Certificate::lse_error, &LayerResult::true_lse_error)}};
 }
 
-ordered_json dense_layer_json(const Trace& trace, const LayerResult& result, bool checked) {
+ordered_json dense_layer_json(const lab::Trace& trace, const LayerResult& result, bool checked) {
   const std::span one(&result, 1);
   ordered_json json = shape_json(trace, result.layer);
   json["seconds"] = result.seconds;
@@ -83,8 +85,10 @@ ordered_json reached_json(const Totals& sum) {
 }
 
 /// How deep keys and values were read, as means of shares.
-ordered_json read_json(const Trace& trace, std::span<const LayerResult> layers) {
-  const auto mean = [&](const Count& count) { return distribution(key_shares(trace, layers, count)).mean; };
+ordered_json read_json(const lab::Trace& trace, std::span<const LayerResult> layers) {
+  const auto mean = [&](const Count& count) {
+    return distribution(key_shares(trace, layers, count)).mean;
+  };
   const auto of = [&](std::int64_t Certificate::*field) {
     return mean([field](const LayerResult&, const Certificate& c) { return c.*field; });
   };
@@ -94,14 +98,17 @@ ordered_json read_json(const Trace& trace, std::span<const LayerResult> layers) 
   for (int level = 0; level < layers.front().bits / 4; ++level)
     json[std::to_string(4 * (level + 1))] = {
         {"keys", mean([level](const LayerResult&, const Certificate& c) { return c.keys[level]; })},
-        {"values", mean([level](const LayerResult&, const Certificate& c) { return c.values[level]; })}};
+        {"values",
+         mean([level](const LayerResult&, const Certificate& c) { return c.values[level]; })}};
   return json;
 }
 
 /// The same fields for all layers together and for one.
-ordered_json sparse_json(const Trace& trace, std::span<const LayerResult> layers, bool checked) {
+ordered_json sparse_json(const lab::Trace& trace, std::span<const LayerResult> layers,
+                         bool checked) {
   const Totals sum = totals(layers);
-  ordered_json json{{"violations", or_null(checked, sum.violations)}, {"dense_fallbacks", sum.dense}};
+  ordered_json json{{"violations", or_null(checked, sum.violations)},
+                    {"dense_fallbacks", sum.dense}};
   json.update(distances(layers));
   json["relative_error"] = ordered_json();
   json["ratios"] = ordered_json();
@@ -112,8 +119,10 @@ ordered_json sparse_json(const Trace& trace, std::span<const LayerResult> layers
   }
   json["bytes"] = share_summary(byte_shares(layers));
   json["bytes"]["dense"] = dense_bytes(layers);
-  json["keys"] = share_summary(key_shares(
-      trace, layers, [](const LayerResult& result, const Certificate& c) { return result.whole_keys(c); }));
+  json["keys"] =
+      share_summary(key_shares(trace, layers, [](const LayerResult& result, const Certificate& c) {
+        return result.whole_keys(c);
+      }));
   json["keys"]["dense"] = dense_keys(trace, layers);
   json["read"] = read_json(trace, layers);
   json["reached"] = reached_json(sum);
@@ -124,7 +133,7 @@ ordered_json sparse_json(const Trace& trace, std::span<const LayerResult> layers
   return json;
 }
 
-ordered_json sparse_layer_json(const Trace& trace, const LayerResult& result, bool checked) {
+ordered_json sparse_layer_json(const lab::Trace& trace, const LayerResult& result, bool checked) {
   ordered_json json = shape_json(trace, result.layer);
   json.update(sparse_json(trace, {&result, 1}, checked));
   return json;
@@ -132,7 +141,7 @@ ordered_json sparse_layer_json(const Trace& trace, const LayerResult& result, bo
 
 }  // namespace
 
-std::string json_text(const Trace& trace, const AttendReport& report) {
+std::string json_text(const lab::Trace& trace, const AttendReport& report) {
   const bool sparse = report.reading.has_value();
   const Totals sum = totals(report.layers);
   ordered_json layers = ordered_json::array();

@@ -30,7 +30,7 @@ CacheOptions cache_options(const Shape& shape, int bits) {
 }
 
 /// Rows of [kv_heads, tokens, dim] from token `first` on.
-Rows rows_from(const Tensor& tensor, std::int64_t first) {
+Rows rows_from(const lab::Tensor& tensor, std::int64_t first) {
   const auto& shape = tensor.info().shape;
   const DType dtype = tensor.info().dtype;
   const std::int64_t dim = shape[2];
@@ -40,14 +40,15 @@ Rows rows_from(const Tensor& tensor, std::int64_t first) {
 std::vector<std::int64_t> order_of(std::span<const std::int64_t> seen) {
   std::vector<std::int64_t> order(seen.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return seen[static_cast<std::size_t>(i)]; });
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t i) { return seen[static_cast<std::size_t>(i)]; });
   return order;
 }
 
 /// A cache that the tokens of a layer are appended to.
 class Growing {
  public:
-  Growing(const LayerData& data, const Shape& shape, int bits)
+  Growing(const lab::LayerData& data, const Shape& shape, int bits)
       : data_(data), cache_(heads_of(shape), cache_options(shape, bits)) {
     cache_.add(sequence);
   }
@@ -58,22 +59,23 @@ class Growing {
     for (std::int64_t at = before; at < tokens; at = cache_.tokens(sequence)) {
       if (at % 256 == 0) stop_if_interrupted();
       const std::int64_t count = before == 0 ? std::min(tokens_per_call, tokens - at) : 1;
-      cache_.append({&sequence, 1}, {&count, 1}, rows_from(data_.k, at), rows_from(data_.v, at), workspace);
+      cache_.append({&sequence, 1}, {&count, 1}, rows_from(data_.k, at), rows_from(data_.v, at),
+                    workspace);
     }
     return std::max<std::int64_t>(0, tokens - before);
   }
   [[nodiscard]] const Cache& cache() const { return cache_; }
 
  private:
-  const LayerData& data_;
+  const lab::LayerData& data_;
   Cache cache_;
 };
 
 }  // namespace
 
-LayerResult replay(const Trace& trace, const TraceLayer& layer, const LayerData& data,
-                   std::span<const Budget> budgets, const ReplayOptions& options, Workspace& workspace,
-                   Progress& progress) {
+LayerResult replay(const lab::Trace& trace, const lab::TraceLayer& layer,
+                   const lab::LayerData& data, std::span<const Budget> budgets,
+                   const ReplayOptions& options, Workspace& workspace, Progress& progress) {
   const Shape& shape = layer.shape;
   const auto rows = static_cast<std::size_t>(shape.rows());
   const auto heads = static_cast<std::size_t>(shape.query_heads);
@@ -97,9 +99,9 @@ LayerResult replay(const Trace& trace, const TraceLayer& layer, const LayerData&
 
     progress.enter(attention_stage);
     const std::int64_t one = 1;
-    const sieve::Plan plan(growing.cache(), {{&sequence, 1}, {&one, 1}, {}});
+    const Plan plan(growing.cache(), {{&sequence, 1}, {&one, 1}, {}});
     begin = Clock::now();
-    sieve::attend(growing.cache(), plan,
+    tamis::attend(growing.cache(), plan,
                   {data.q.data() + query * shape.head_dim, DType::f32, shape.head_dim,
                    shape.queries * shape.head_dim},
                   budgets, options.attend, workspace,
@@ -109,7 +111,8 @@ LayerResult replay(const Trace& trace, const TraceLayer& layer, const LayerData&
                    certificates});
     result.seconds += seconds_since(begin);
     for (std::size_t h = 0; h < heads; ++h) {
-      const std::size_t row = h * static_cast<std::size_t>(shape.queries) + static_cast<std::size_t>(query);
+      const std::size_t row =
+          h * static_cast<std::size_t>(shape.queries) + static_cast<std::size_t>(query);
       result.lse[row] = lse[h];
       result.certificates[row] = certificates[h];
     }

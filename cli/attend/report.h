@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tamis/trace.h>
+#include <tamis/lab/trace.h>
 
 #include "attend/result.h"
 
@@ -26,9 +26,9 @@ struct AttendReport {
   std::vector<LayerResult> layers;
 };
 
-std::string json_text(const Trace& trace, const AttendReport& report);
-std::string table_text(const Trace& trace, const AttendReport& report);
+std::string json_text(const lab::Trace& trace, const AttendReport& report);
+std::string table_text(const lab::Trace& trace, const AttendReport& report);
 /// The layout is in the manual of `tamis attend`. Same results, same bytes.
-void write_results(const std::string& path, const Trace& trace, const AttendReport& report);
+void write_results(const std::string& path, const lab::Trace& trace, const AttendReport& report);
 
 }  // namespace tamis::cli

@@ -7,16 +7,16 @@
 #include <vector>
 
 #include <tamis/attend.h>
-#include <tamis/trace.h>
+#include <tamis/lab/trace.h>
 
 namespace tamis::cli {
 
-using sieve::Certificate;
-using sieve::Reached;
+using tamis::Certificate;
+using tamis::Reached;
 
 /// Row h·queries + i is query i of head h, in every array.
 struct LayerResult {
-  TraceLayer layer;
+  lab::TraceLayer layer;
   std::vector<float> out;  ///< rows × value_dim
   std::vector<float> lse;
   std::vector<Certificate> certificates;
@@ -40,12 +40,12 @@ struct LayerResult {
   }
 };
 
-/// Stages of the progress, in the order in which a layer goes through them. Units: a token of a KV head
-/// for appending, a query-key pair for the others.
+/// Stages of the progress, in the order in which a layer goes through them. Units: a token of a KV
+/// head for appending, a query-key pair for the others.
 enum Stage : std::size_t { append_stage, attention_stage, check_stage };
 
 /// Query-key pairs of a layer.
-inline double pairs_of(const Trace& trace, const TraceLayer& layer) {
+inline double pairs_of(const lab::Trace& trace, const lab::TraceLayer& layer) {
   return static_cast<double>(layer.shape.query_heads) *
          std::accumulate(trace.seen().begin(), trace.seen().end(), 0.0);
 }

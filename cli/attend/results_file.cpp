@@ -6,7 +6,7 @@
 #include <functional>
 
 #include <tamis/info.h>
-#include <tamis/tensor.h>
+#include <tamis/lab/tensor.h>
 
 #include "attend/report.h"
 
@@ -32,7 +32,7 @@ struct Columns {
       keys.push_back(result.whole_keys(certificate));
       bytes.push_back(certificate.bytes);
       grade.push_back(static_cast<std::uint8_t>(certificate.grade));
-      dense.push_back(result.sparse() && certificate.dense == sieve::Dense::no ? 0 : 1);
+      dense.push_back(result.sparse() && certificate.dense == Dense::no ? 0 : 1);
       reached.push_back(static_cast<std::uint8_t>(certificate.reached));
     }
   }
@@ -40,8 +40,8 @@ struct Columns {
 
 }  // namespace
 
-void write_results(const std::string& path, const Trace& trace, const AttendReport& report) {
-  std::vector<TensorRef> tensors;
+void write_results(const std::string& path, const lab::Trace& trace, const AttendReport& report) {
+  std::vector<lab::TensorRef> tensors;
   std::vector<Columns> columns;
   columns.reserve(report.layers.size());
   for (const LayerResult& result : report.layers) {
@@ -50,8 +50,8 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
     const std::vector<std::int64_t> per_element{shape.query_heads, shape.queries, shape.value_dim};
     const Columns& certified = columns.emplace_back(result);
     const auto add = [&](const char* field, DType dtype, const auto& values, const auto& extents) {
-      tensors.push_back(
-          {{fmt::format("layers.{}.{}", result.layer.layer, field), dtype, extents}, values.data()});
+      tensors.push_back({{fmt::format("layers.{}.{}", result.layer.layer, field), dtype, extents},
+                         values.data()});
     };
     add("out", DType::f32, result.out, per_element);
     add("lse", DType::f32, result.lse, per_query);
@@ -66,16 +66,16 @@ void write_results(const std::string& path, const Trace& trace, const AttendRepo
   }
   // Larger elements first: then every tensor starts at a multiple of its element's size.
   std::ranges::stable_sort(tensors, std::greater{},
-                           [](const TensorRef& tensor) { return size_of(tensor.info.dtype); });
-  Metadata metadata{{"format", "tamis-attention"},
-                    {"trace", std::filesystem::path(trace.path()).filename().string()},
-                    {"budget", report.reading ? report.reading->label : "dense"},
-                    {"grades", "0: proved"},
-                    {"target", std::string(target())},
-                    {"backend", report.backend},
-                    {"tamis", std::string(version())}};
+                           [](const lab::TensorRef& tensor) { return size_of(tensor.info.dtype); });
+  lab::Metadata metadata{{"format", "tamis-attention"},
+                         {"trace", std::filesystem::path(trace.path()).filename().string()},
+                         {"budget", report.reading ? report.reading->label : "dense"},
+                         {"grades", "0: proved"},
+                         {"target", std::string(target())},
+                         {"backend", report.backend},
+                         {"tamis", std::string(version())}};
   if (report.reading) metadata["bits"] = std::to_string(report.reading->bits);
-  write_safetensors(path, tensors, metadata);
+  lab::write_safetensors(path, tensors, metadata);
 }
 
 }  // namespace tamis::cli

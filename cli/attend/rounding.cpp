@@ -6,8 +6,8 @@
 namespace tamis::cli {
 namespace {
 
-/// ‖x‖₂, at least: the sum of squares errs by less than (dim + 1)·2⁻⁵³, its root by half of that plus
-/// one rounding, and neither overflows nor vanishes for f32 elements.
+/// ‖x‖₂, at least: the sum of squares errs by less than (dim + 1)·2⁻⁵³, its root by half of that
+/// plus one rounding, and neither overflows nor vanishes for f32 elements.
 template <class Element>
 double norm_above(const Element* x, std::int64_t dim) {
   double sum = 0;
@@ -24,11 +24,12 @@ std::vector<double> largest_norms(const Element* rows, std::int64_t tokens, std:
   std::vector<double> largest(static_cast<std::size_t>(tokens));
   double so_far = 0;
   for (std::int64_t t = 0; t < tokens; ++t)
-    largest[static_cast<std::size_t>(t)] = so_far = std::max(so_far, norm_above(rows + t * dim, dim));
+    largest[static_cast<std::size_t>(t)] = so_far =
+        std::max(so_far, norm_above(rows + t * dim, dim));
   return largest;
 }
 
-std::vector<double> largest_norms(const Tensor& tensor, std::int64_t head, std::int64_t tokens,
+std::vector<double> largest_norms(const lab::Tensor& tensor, std::int64_t head, std::int64_t tokens,
                                   std::int64_t dim) {
   const DType dtype = tensor.info().dtype;
   const void* rows = tensor.bytes().data() + head * tokens * dim * size_of(dtype);
@@ -44,7 +45,8 @@ std::vector<double> largest_norms(const Tensor& tensor, std::int64_t head, std::
 
 }  // namespace
 
-std::vector<Rounding> layer_rounding(const Trace& trace, const TraceLayer& layer, const LayerData& data) {
+std::vector<Rounding> layer_rounding(const lab::Trace& trace, const lab::TraceLayer& layer,
+                                     const lab::LayerData& data) {
   const Shape& shape = layer.shape;
   std::vector<Rounding> roundings;
   roundings.reserve(static_cast<std::size_t>(shape.rows()));
@@ -59,8 +61,8 @@ std::vector<Rounding> layer_rounding(const Trace& trace, const TraceLayer& layer
       const float* q = data.q.data() + (head * shape.queries + i) * shape.head_dim;
       const std::int64_t keys = trace.seen()[static_cast<std::size_t>(i)];
       const auto last = static_cast<std::size_t>(keys - 1);
-      roundings.push_back(attention_rounding(shape, keys, norm_above(q, shape.head_dim), key_norms[last],
-                                             value_norms[last]));
+      roundings.push_back(attention_rounding(shape, keys, norm_above(q, shape.head_dim),
+                                             key_norms[last], value_norms[last]));
     }
   }
   return roundings;

@@ -27,7 +27,8 @@ void for_each_reading(std::span<const LayerResult> layers, const Body& body) {
     for (std::int64_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head)
       for (std::int64_t query = 0; query < shape.queries; ++query) {
         const std::int64_t row = kv_head * shape.group() * shape.queries + query;
-        body(result, result.certificates[static_cast<std::size_t>(row)], static_cast<std::size_t>(query));
+        body(result, result.certificates[static_cast<std::size_t>(row)],
+             static_cast<std::size_t>(query));
       }
   }
 }
@@ -47,7 +48,8 @@ std::vector<double> claims(std::span<const LayerResult> layers, double Certifica
   return all;
 }
 
-std::vector<double> measured(std::span<const LayerResult> layers, std::vector<double> LayerResult::*field) {
+std::vector<double> measured(std::span<const LayerResult> layers,
+                             std::vector<double> LayerResult::*field) {
   std::vector<double> all;
   for (const LayerResult& result : layers)
     all.insert(all.end(), (result.*field).begin(), (result.*field).end());
@@ -66,12 +68,13 @@ std::vector<double> ratios(std::span<const LayerResult> layers, double Certifica
   std::vector<double> all;
   for (const LayerResult& result : layers)
     for (std::size_t row = 0; row < result.certificates.size(); ++row)
-      if (result.certificates[row].dense == sieve::Dense::no)
+      if (result.certificates[row].dense == Dense::no)
         all.push_back(quotient(result.certificates[row].*claim, (result.*truth)[row], 1));
   return all;
 }
 
-std::vector<double> key_shares(const Trace& trace, std::span<const LayerResult> layers, const Count& keys) {
+std::vector<double> key_shares(const lab::Trace& trace, std::span<const LayerResult> layers,
+                               const Count& keys) {
   std::vector<double> all;
   for_each_reading(layers, [&](const LayerResult& result, const Certificate& c, std::size_t query) {
     all.push_back(static_cast<double>(keys(result, c)) / static_cast<double>(trace.seen()[query]));
@@ -87,8 +90,9 @@ std::vector<double> byte_shares(std::span<const LayerResult> layers) {
   return all;
 }
 
-std::int64_t dense_keys(const Trace& trace, std::span<const LayerResult> layers) {
-  const std::int64_t seen = std::accumulate(trace.seen().begin(), trace.seen().end(), std::int64_t{0});
+std::int64_t dense_keys(const lab::Trace& trace, std::span<const LayerResult> layers) {
+  const std::int64_t seen =
+      std::accumulate(trace.seen().begin(), trace.seen().end(), std::int64_t{0});
   std::int64_t sum = 0;
   for (const LayerResult& result : layers) sum += result.layer.shape.kv_heads * seen;
   return sum;
@@ -96,8 +100,8 @@ std::int64_t dense_keys(const Trace& trace, std::span<const LayerResult> layers)
 
 std::int64_t dense_bytes(std::span<const LayerResult> layers) {
   std::int64_t sum = 0;
-  for_each_reading(layers,
-                   [&](const LayerResult&, const Certificate& c, std::size_t) { sum += c.dense_bytes; });
+  for_each_reading(
+      layers, [&](const LayerResult&, const Certificate& c, std::size_t) { sum += c.dense_bytes; });
   return sum;
 }
 
@@ -109,7 +113,7 @@ Totals totals(std::span<const LayerResult> layers) {
     sum.queries += shape.rows();
     sum.violations += result.violations;
     for (const Certificate& certificate : result.certificates) {
-      if (certificate.dense != sieve::Dense::no) ++sum.dense;
+      if (certificate.dense != Dense::no) ++sum.dense;
       ++sum.reached[static_cast<std::size_t>(certificate.reached)];
     }
     sum.seconds += result.seconds;

@@ -17,10 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Steps whose results are compared with f64, one KV head each: enough to see the errors, few enough to
-/// take a second.
+/// Steps whose results are compared with f64, one KV head each: enough to see the errors, few
+/// enough to take a second.
 constexpr std::int64_t most_checked_steps = 8;
-/// Tokens that are appended one at a time: eight whole blocks, so that what coding costs is in the mean.
+/// Tokens that are appended one at a time: eight whole blocks, so that what coding costs is in the
+/// mean.
 constexpr std::int64_t tokens_alone = 1024;
 constexpr std::int64_t tokens_per_call = 8192;
 
@@ -40,7 +41,8 @@ class Eviction {
   }
   void operator()() const {
     on_threads(static_cast<std::size_t>(threads_), threads_, [&](std::size_t) {
-      volatile const std::uint64_t sum = std::accumulate(memory_.begin(), memory_.end(), std::uint64_t{0});
+      volatile const std::uint64_t sum =
+          std::accumulate(memory_.begin(), memory_.end(), std::uint64_t{0});
       (void)sum;
     });
   }
@@ -100,11 +102,13 @@ void fill(const BenchShape& shape, const BenchData& data, Filled& filled, Worksp
     left -= count;
     progress.advance(static_cast<double>(count));
   }
-  measured.prompt_us = 1e6 * seconds_since(begin) /
-                       (each * static_cast<double>(std::max<std::int64_t>(1, shape.tokens - alone)));
+  measured.prompt_us =
+      1e6 * seconds_since(begin) /
+      (each * static_cast<double>(std::max<std::int64_t>(1, shape.tokens - alone)));
   begin = Clock::now();
   for (std::int64_t t = 0; t < alone; ++t) filled.append(1, workspace);
-  if (alone > 0) measured.append_us = 1e6 * seconds_since(begin) / (each * static_cast<double>(alone));
+  if (alone > 0)
+    measured.append_us = 1e6 * seconds_since(begin) / (each * static_cast<double>(alone));
   progress.advance(static_cast<double>(alone));
   const Cache& cache = filled.cache();
   measured.cache_bytes = cache.bytes() - cache.free_bytes();
@@ -124,8 +128,8 @@ class Contest {
         workspace_(workspace),
         counts_(static_cast<std::size_t>(shape.batch), 1),
         plan_(filled.cache(), {filled.sequences(), counts_, {}}),
-        pages_(DType::bf16, data.k.data(), data.v.data(), shape.batch * shape.heads.kv_heads, shape.tokens,
-               shape.heads.key_dim, shape.heads.value_dim),
+        pages_(DType::bf16, data.k.data(), data.v.data(), shape.batch * shape.heads.kv_heads,
+               shape.tokens, shape.heads.key_dim, shape.heads.value_dim),
         rows_(shape.batch * shape.heads.query_heads),
         out_(static_cast<std::size_t>(rows_ * shape.heads.value_dim)),
         lse_(static_cast<std::size_t>(rows_)),
@@ -148,15 +152,16 @@ class Contest {
     const std::int64_t d = shape_.heads.key_dim;
     const std::int64_t stride = shape_.heads.query_heads * d;
     const auto begin = Clock::now();
-    sieve::attend(filled_.cache(), plan_, {queries(step), DType::f32, stride, d}, {&settings_.budget, 1},
-                  settings_.attend, workspace_,
+    tamis::attend(filled_.cache(), plan_, {queries(step), DType::f32, stride, d},
+                  {&settings_.budget, 1}, settings_.attend, workspace_,
                   {{out_.data(), DType::f32, stride, d}, lse_, certificates_});
     return 1e3 * seconds_since(begin);
   }
 
   /// Adds what the last sparse step read and certified.
   void record(Measured& measured) const {
-    measured.certificates.insert(measured.certificates.end(), certificates_.begin(), certificates_.end());
+    measured.certificates.insert(measured.certificates.end(), certificates_.begin(),
+                                 certificates_.end());
     for (std::size_t row = 0; row < certificates_.size();
          row += static_cast<std::size_t>(shape_.heads.group()))
       measured.byte_shares.push_back(static_cast<double>(certificates_[row].bytes) /
@@ -177,8 +182,8 @@ class Contest {
     std::vector<double> exact(static_cast<std::size_t>(group * d));
     std::vector<double> exact_lse(static_cast<std::size_t>(group));
     reference(one, {queries(step) + head * group * d, group, d},
-              pages_.heads().subspan(static_cast<std::size_t>(head), 1), {}, {exact.data(), group, d},
-              exact_lse);
+              pages_.heads().subspan(static_cast<std::size_t>(head), 1), {},
+              {exact.data(), group, d}, exact_lse);
     for (std::int64_t g = 0; g < group; ++g) {
       const auto row = static_cast<std::size_t>(head * group + g);
       double distance = 0;
@@ -212,12 +217,12 @@ class Contest {
   const Filled& filled_;
   Workspace& workspace_;
   std::vector<std::int64_t> counts_;
-  sieve::Plan plan_;
+  Plan plan_;
   PageTables pages_;
   std::int64_t rows_;
   std::vector<float> out_;
   std::vector<float> lse_;
-  std::vector<sieve::Certificate> certificates_;
+  std::vector<tamis::Certificate> certificates_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Numbers that look random and depend on nothing but their places, so that any thread may make any of them.
+// Numbers that look random and depend on nothing but their places, so that any thread may make any
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class Draws {
   /// Mean 0, variance 1, nearly normal: the sum of four uniform numbers, so that it is at most 3.5.
   [[nodiscard]] float normal(std::int64_t i) const {
     const std::uint64_t x = bits(i);
-    const auto sum =
-        static_cast<std::int32_t>((x & 0xFFFF) + (x >> 16 & 0xFFFF) + (x >> 32 & 0xFFFF) + (x >> 48));
+    const auto sum = static_cast<std::int32_t>((x & 0xFFFF) + (x >> 16 & 0xFFFF) +
+                                               (x >> 32 & 0xFFFF) + (x >> 48));
     constexpr float to_unit_variance = 1.7320508F / 65536;  // each part has variance 65536²/12
     return static_cast<float>(sum - 2 * 65535) * to_unit_variance;
   }

@@ -18,14 +18,15 @@ using nlohmann::ordered_json;
 
 std::array<std::int64_t, 4> reached(const Measured& measured) {
   std::array<std::int64_t, 4> counts{};
-  for (const sieve::Certificate& certificate : measured.certificates)
+  for (const tamis::Certificate& certificate : measured.certificates)
     ++counts[static_cast<std::size_t>(certificate.reached)];
   return counts;
 }
 
 std::vector<double> taus(const Measured& measured) {
   std::vector<double> all;
-  for (const sieve::Certificate& certificate : measured.certificates) all.push_back(certificate.tau);
+  for (const tamis::Certificate& certificate : measured.certificates)
+    all.push_back(certificate.tau);
   return all;
 }
 
@@ -35,8 +36,8 @@ ordered_json median_and_p90(const std::vector<double>& values) {
 }
 
 std::int64_t computed_densely(const Measured& measured) {
-  return std::ranges::count_if(measured.certificates, [](const sieve::Certificate& certificate) {
-    return certificate.dense != sieve::Dense::no;
+  return std::ranges::count_if(measured.certificates, [](const tamis::Certificate& certificate) {
+    return certificate.dense != Dense::no;
   });
 }
 
@@ -61,7 +62,7 @@ std::string json_text(const BenchReport& report) {
       {"steps", shape.steps},
       {"budget", report.budget},
       {"bits", report.settings.bits},
-      {"prefer", report.settings.attend.prefer == sieve::Prefer::time ? "time" : "bytes"},
+      {"prefer", report.settings.attend.prefer == Prefer::time ? "time" : "bytes"},
       {"keys", report.keys},
       {"seed", shape.seed},
       {"dense_ms", distribution(measured.dense_ms).median},
@@ -95,30 +96,34 @@ std::string table_text(const BenchReport& report) {
   const auto rows = static_cast<std::int64_t>(measured.certificates.size());
   std::string text = fmt::format(
       "{}, {}, {} threads\n"
-      "{} query heads over {} KV heads, head size {}, {} tokens, batch {}; {} keys, seed {}; {}, {} "
+      "{} query heads over {} KV heads, head size {}, {} tokens, batch {}; {} keys, seed {}; {}, "
+      "{} "
       "bits\n\n",
       report.cpu, target(), report.threads, shape.heads.query_heads, shape.heads.kv_heads,
       shape.heads.key_dim, shape.tokens, shape.batch, report.keys, shape.seed, report.budget,
       report.settings.bits);
   text += table_text(
-      {{"dense ms", "sparse ms", "append us", "bytes", "p90", "tau <=", "p90", "true error", "p90", "met",
-        "cache", "MB"},
+      {{"dense ms", "sparse ms", "append us", "bytes", "p90", "tau <=", "p90", "true error", "p90",
+        "met", "cache", "MB"},
        {fmt::format("{:.2f}", distribution(measured.dense_ms).median),
         fmt::format("{:.2f}", distribution(measured.sparse_ms).median),
         fmt::format("{:.1f}", measured.append_us), percent(bytes.median), percent(bytes.p90),
         small(tau.median), small(tau.p90), small(error.median), small(error.p90),
-        percent(static_cast<double>(counts[0]) / static_cast<double>(rows)), percent(measured.cache_share),
+        percent(static_cast<double>(counts[0]) / static_cast<double>(rows)),
+        percent(measured.cache_share),
         fmt::format("{:.1f}", 1e-6 * static_cast<double>(measured.cache_bytes))}});
   text += fmt::format(
-      "\nMedians over {} steps, each with other queries and empty caches; append per token of a sequence "
+      "\nMedians over {} steps, each with other queries and empty caches; append per token of a "
+      "sequence "
       "({:.1f} "
-      "us in a prompt). Bytes and cache as shares of bf16; errors relative, of {} rows against f64, {} "
+      "us in a prompt). Bytes and cache as shares of bf16; errors relative, of {} rows against "
+      "f64, {} "
       "violations.\n",
       shape.steps, measured.prompt_us, measured.relative_errors.size(), measured.violations);
   for (std::size_t what = 1; what < counts.size(); ++what)
     if (counts[what] > 0)
       text += fmt::format("{} of {} queries: {}.\n", counts[what], rows,
-                          sieve::words_for(static_cast<sieve::Reached>(what)));
+                          words_for(static_cast<tamis::Reached>(what)));
   if (const std::int64_t dense = computed_densely(measured); dense > 0)
     text += fmt::format("{} of {} queries were read densely.\n", dense, rows);
   return text;

@@ -57,7 +57,9 @@ class Course {
   explicit Course(const Draws& draw) : draw_(draw) {}
   const std::array<float, directions>& next() {
     for (std::size_t i = 0; i < directions; ++i) {
-      const float kept = at_ < static_cast<std::int64_t>(directions) ? 0 : i % 2 == 0 ? 0.995F : 0.5F;
+      const float kept = at_ < static_cast<std::int64_t>(directions) ? 0
+                         : i % 2 == 0                                ? 0.995F
+                                                                     : 0.5F;
       place_[i] = kept * place_[i] + std::sqrt(1 - kept * kept) * draw_.normal(at_++);
     }
     return place_;
@@ -154,8 +156,8 @@ void fill_queries(const BenchShape& shape, std::int64_t head, BenchData& data) {
         q[static_cast<std::size_t>(c)] =
             noise * draw.normal(first + static_cast<std::int64_t>(directions) + c);
       for (std::size_t i = 0; i < directions; ++i) {
-        const float by =
-            draw.normal(first + static_cast<std::int64_t>(i)) / std::sqrt(static_cast<float>(i + 1));
+        const float by = draw.normal(first + static_cast<std::int64_t>(i)) /
+                         std::sqrt(static_cast<float>(i + 1));
         for (std::int64_t c = 0; c < d; ++c)
           q[static_cast<std::size_t>(c)] +=
               by * keys.along[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(c)];
@@ -163,7 +165,8 @@ void fill_queries(const BenchShape& shape, std::int64_t head, BenchData& data) {
       for (std::int64_t c = 0; c < d; ++c)
         q[static_cast<std::size_t>(c)] /= keys.spread[static_cast<std::size_t>(c)];
       if (step == 0) {
-        const double at_law_length = fewest_keys * std::pow(most_keys / fewest_keys, wanted.uniform(g));
+        const double at_law_length =
+            fewest_keys * std::pow(most_keys / fewest_keys, wanted.uniform(g));
         const double many =
             at_law_length * std::pow(static_cast<double>(shape.tokens) / law_length, law_exponent);
         factor = factor_for(falling_logits(shape, data, head, q),
@@ -171,7 +174,8 @@ void fill_queries(const BenchShape& shape, std::int64_t head, BenchData& data) {
                  data.scale;
       }
       const std::int64_t query_head = head % heads.kv_heads * heads.group() + g;
-      float* to = data.q.data() + ((step * shape.batch + sequence) * heads.query_heads + query_head) * d;
+      float* to =
+          data.q.data() + ((step * shape.batch + sequence) * heads.query_heads + query_head) * d;
       for (std::int64_t c = 0; c < d; ++c)
         to[c] = static_cast<float>(factor) * q[static_cast<std::size_t>(c)];
     }
@@ -187,7 +191,8 @@ BenchData synthetic_data(const BenchShape& shape, int threads) {
   data.scale = heads.scale;
   data.k.resize(static_cast<std::size_t>(all * shape.tokens * heads.key_dim));
   data.v.resize(data.k.size());
-  data.q.resize(static_cast<std::size_t>(shape.steps * shape.batch * heads.query_heads * heads.key_dim));
+  data.q.resize(
+      static_cast<std::size_t>(shape.steps * shape.batch * heads.query_heads * heads.key_dim));
   on_threads(static_cast<std::size_t>(all), threads, [&](std::size_t head) {
     fill_head(shape, static_cast<std::int64_t>(head), data);
     fill_queries(shape, static_cast<std::int64_t>(head), data);

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <tamis/error.h>
-#include <tamis/trace.h>
+#include <tamis/lab/trace.h>
 
 #include "attend/threads.h"
 #include "bench/data.h"
@@ -18,7 +18,7 @@ constexpr std::int64_t run = 128;  // tokens
 
 /// One KV head of the trace.
 struct Source {
-  const LayerData* data;
+  const lab::LayerData* data;
   const Shape* shape;
   std::int64_t kv_head;
 };
@@ -26,9 +26,9 @@ struct Source {
 /// Reads as many layers as it takes for `wanted` KV heads, if there are so many.
 class Sources {
  public:
-  Sources(const Trace& trace, std::int64_t wanted) {
+  Sources(const lab::Trace& trace, std::int64_t wanted) {
     data_.reserve(trace.layers().size());
-    for (const TraceLayer& layer : trace.layers()) {
+    for (const lab::TraceLayer& layer : trace.layers()) {
       if (std::ssize(all_) >= wanted) break;
       data_.push_back(trace.read(layer));
       for (std::int64_t h = 0; h < layer.shape.kv_heads; ++h)
@@ -40,7 +40,7 @@ class Sources {
   }
 
  private:
-  std::vector<LayerData> data_;  ///< never grows beyond what it reserved
+  std::vector<lab::LayerData> data_;  ///< never grows beyond what it reserved
   std::vector<Source> all_;
 };
 
@@ -51,13 +51,14 @@ std::vector<std::int64_t> chosen_tokens(const Draws& draw, std::int64_t n, std::
   const auto starts = static_cast<std::uint64_t>(length - 3 * run + 1);
   for (std::int64_t r = 0; std::ssize(tokens) < n - run; ++r) {
     const std::int64_t start = run + static_cast<std::int64_t>(draw.bits(r) % starts);
-    for (std::int64_t t = 0; t < run && std::ssize(tokens) < n - run; ++t) tokens.push_back(start + t);
+    for (std::int64_t t = 0; t < run && std::ssize(tokens) < n - run; ++t)
+      tokens.push_back(start + t);
   }
   for (std::int64_t t = length - run; t < length; ++t) tokens.push_back(t);
   return tokens;
 }
 
-float element(const Tensor& tensor, std::int64_t i) {
+float element(const lab::Tensor& tensor, std::int64_t i) {
   const void* data = tensor.bytes().data();
   switch (tensor.info().dtype) {
     case DType::f16:
@@ -69,40 +70,41 @@ float element(const Tensor& tensor, std::int64_t i) {
   }
 }
 
-void check_fit(const Trace& trace, const BenchShape& shape) {
+void check_fit(const lab::Trace& trace, const BenchShape& shape) {
   const Shape& first = trace.layers().front().shape;
   const std::int64_t d = shape.heads.key_dim;
-  for (const TraceLayer& layer : trace.layers())
+  for (const lab::TraceLayer& layer : trace.layers())
     if (layer.shape.head_dim != first.head_dim || layer.shape.value_dim != first.head_dim)
-      throw Error(Code::input,
-                  fmt::format("{}: layer {} has head sizes {} and {}; a benchmark needs one "
-                              "size for queries, keys and values of all layers",
-                              trace.path(), layer.layer, layer.shape.head_dim, layer.shape.value_dim));
+      throw Error(
+          Code::input,
+          fmt::format("{}: layer {} has head sizes {} and {}; a benchmark needs one "
+                      "size for queries, keys and values of all layers",
+                      trace.path(), layer.layer, layer.shape.head_dim, layer.shape.value_dim));
   if (d != first.head_dim && d != 2 * first.head_dim)
     throw Error(Code::usage,
-                fmt::format("--dim {}: {} has heads of size {}, which give {} or, two joined, {}", d,
-                            trace.path(), first.head_dim, first.head_dim, 2 * first.head_dim));
+                fmt::format("--dim {}: {} has heads of size {}, which give {} or, two joined, {}",
+                            d, trace.path(), first.head_dim, first.head_dim, 2 * first.head_dim));
   if (trace.tokens() < 3 * run)
-    throw Error(Code::input, fmt::format("{}: has {} tokens; a benchmark needs at least {}", trace.path(),
-                                         trace.tokens(), 3 * run));
+    throw Error(Code::input, fmt::format("{}: has {} tokens; a benchmark needs at least {}",
+                                         trace.path(), trace.tokens(), 3 * run));
   if (shape.tokens < 2 * run)
-    throw Error(Code::usage,
-                fmt::format("--tokens {}: with --trace at least {} are needed", shape.tokens, 2 * run));
+    throw Error(Code::usage, fmt::format("--tokens {}: with --trace at least {} are needed",
+                                         shape.tokens, 2 * run));
 }
 
 /// The queries of the trace by what they see.
-std::vector<std::int64_t> order_of(const Trace& trace) {
+std::vector<std::int64_t> order_of(const lab::Trace& trace) {
   std::vector<std::int64_t> order(trace.positions().size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  std::ranges::stable_sort(order, {},
-                           [&](std::int64_t i) { return trace.positions()[static_cast<std::size_t>(i)]; });
+  std::ranges::stable_sort(
+      order, {}, [&](std::int64_t i) { return trace.positions()[static_cast<std::size_t>(i)]; });
   return order;
 }
 
 }  // namespace
 
 BenchData trace_data(const std::string& path, const BenchShape& shape, int threads) {
-  const Trace trace(path);
+  const lab::Trace trace(path);
   check_fit(trace, shape);
   const Heads& heads = shape.heads;
   const std::int64_t d = heads.key_dim;
@@ -136,13 +138,16 @@ BenchData trace_data(const std::string& path, const BenchShape& shape, int threa
           const std::int64_t many = std::ssize(order);
           const std::int64_t back = g / from.shape->group() + shape.steps - 1 - step;
           const std::int64_t query = order[static_cast<std::size_t>(many - 1 - back % many)];
-          const std::int64_t from_head = from.kv_head * from.shape->group() + g % from.shape->group();
+          const std::int64_t from_head =
+              from.kv_head * from.shape->group() + g % from.shape->group();
           const std::int64_t to_head = head % heads.kv_heads * heads.group() + g;
-          const float* q = from.data->q.data() + (from_head * from.shape->queries + query) * part_dim;
-          std::copy_n(q, part_dim,
-                      data.q.data() +
-                          ((step * shape.batch + head / heads.kv_heads) * heads.query_heads + to_head) * d +
-                          part * part_dim);
+          const float* q =
+              from.data->q.data() + (from_head * from.shape->queries + query) * part_dim;
+          std::copy_n(
+              q, part_dim,
+              data.q.data() +
+                  ((step * shape.batch + head / heads.kv_heads) * heads.query_heads + to_head) * d +
+                  part * part_dim);
         }
     }
   });

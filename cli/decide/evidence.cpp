@@ -13,12 +13,14 @@ namespace {
 
 class Names {
  public:
-  explicit Names(const Pattern& pattern) : pattern_(pattern), words_(words_of(pattern)) {}
+  explicit Names(const lab::Pattern& pattern) : pattern_(pattern), words_(words_of(pattern)) {}
 
   [[nodiscard]] std::string row(std::int64_t i) const {
-    return i == ones_row ? "the row of ones" : words_.row + " " + bare_row(i);
+    return i == lab::ones_row ? "the row of ones" : words_.row + " " + bare_row(i);
   }
-  [[nodiscard]] std::string column(std::int64_t j) const { return words_.column + " " + bare_column(j); }
+  [[nodiscard]] std::string column(std::int64_t j) const {
+    return words_.column + " " + bare_column(j);
+  }
   [[nodiscard]] std::string rows(const std::vector<std::int64_t>& list) const {
     return words_.rows + " " + joined(list, [this](std::int64_t i) { return bare_row(i); });
   }
@@ -33,7 +35,7 @@ class Names {
     return at < names.size() ? printable(names[at]) : std::to_string(i);
   }
   [[nodiscard]] std::string bare_row(std::int64_t i) const {
-    return i == ones_row ? "(ones)" : name_or_number(pattern_.row_names, i);
+    return i == lab::ones_row ? "(ones)" : name_or_number(pattern_.row_names, i);
   }
   [[nodiscard]] std::string bare_column(std::int64_t j) const {
     return name_or_number(pattern_.column_names, j);
@@ -47,92 +49,95 @@ class Names {
                        list.size() > most ? fmt::format(" and {} more", list.size() - most) : "");
   }
 
-  const Pattern& pattern_;
+  const lab::Pattern& pattern_;
   Words words_;
 };
 
-std::string words(const Names& names, const Relation& r) {
+std::string words(const Names& names, const lab::Relation& r) {
   if (r.a == r.b)
     return fmt::format("{} has {} and not {}", names.row(r.a), names.column(r.first),
                        names.column(r.second));
   if (r.same)
     return fmt::format("{} and {} look the same way: both have {}, neither has {}", names.row(r.a),
                        names.row(r.b), names.column(r.first), names.column(r.second));
-  return fmt::format("{} and {} look opposite ways: one has only {}, the other only {}", names.row(r.a),
-                     names.row(r.b), names.column(r.first), names.column(r.second));
+  return fmt::format("{} and {} look opposite ways: one has only {}, the other only {}",
+                     names.row(r.a), names.row(r.b), names.column(r.first), names.column(r.second));
 }
 
-std::string words(const Names& names, const OddCircle& circle) {
+std::string words(const Names& names, const lab::OddCircle& circle) {
   const auto& relations = circle.relations;
   if (relations.size() == 2 && relations[0].same != relations[1].same) {
-    const Relation& same = relations[relations[0].same ? 0 : 1];
-    const Relation& opposite = relations[relations[0].same ? 1 : 0];
-    return fmt::format("{} and {} cross: both have {}, neither has {}, one has only {}, the other only {}.",
-                       names.row(opposite.a), names.row(opposite.b), names.column(same.first),
-                       names.column(same.second), names.column(opposite.first),
-                       names.column(opposite.second));
+    const lab::Relation& same = relations[relations[0].same ? 0 : 1];
+    const lab::Relation& opposite = relations[relations[0].same ? 1 : 0];
+    return fmt::format(
+        "{} and {} cross: both have {}, neither has {}, one has only {}, the other only {}.",
+        names.row(opposite.a), names.row(opposite.b), names.column(same.first),
+        names.column(same.second), names.column(opposite.first), names.column(opposite.second));
   }
   std::vector<std::string> parts;
-  for (const Relation& relation : circle.relations) parts.push_back(words(names, relation));
+  for (const lab::Relation& relation : circle.relations) parts.push_back(words(names, relation));
   return fmt::format("On a line {}. These cannot all be.", fmt::join(parts, "; "));
 }
 
-std::string words(const Names& names, const SignOfC& sign) {
+std::string words(const Names& names, const lab::SignOfC& sign) {
   // A row looks the way that it looks itself.
   const std::string turn = sign.t == sign.apart.a ? "" : words(names, sign.turn) + "; ";
-  return fmt::format("{}; {}{} has {} and not {}", words(names, sign.apart), turn, names.row(sign.t),
-                     names.column(sign.apart.a), names.column(sign.apart.b));
+  return fmt::format("{}; {}{} has {} and not {}", words(names, sign.apart), turn,
+                     names.row(sign.t), names.column(sign.apart.a), names.column(sign.apart.b));
 }
 
-std::string words(const Names& names, const SignConflict& conflict) {
+std::string words(const Names& names, const lab::SignConflict& conflict) {
   return fmt::format("With L = c*x*x^T, c must be positive ({}) and negative ({}).",
                      words(names, conflict.plus), words(names, conflict.minus));
 }
 
-std::string words(const Names& names, const FullSet& set) {
+std::string words(const Names& names, const lab::FullSet& set) {
   return fmt::format(
-      "Every way to divide {} in two is cut out by one of {}; in fewer than {} dimensions one is not "
+      "Every way to divide {} in two is cut out by one of {}; in fewer than {} dimensions one is "
+      "not "
       "(Radon).",
       set.of_columns ? names.columns(set.elements) : names.rows(set.elements),
       set.of_columns ? names.rows(set.cuts) : names.columns(set.cuts), set.elements.size() - 1);
 }
 
-std::string words(const Names& names, const Spectral& spectral) {
-  return fmt::format("The weighted signs of {} {} and {} {} have too small a spectral norm (Forster).",
-                     spectral.rows.size(), names.words().rows, spectral.columns.size(),
-                     names.words().columns);
+std::string words(const Names& names, const lab::Spectral& spectral) {
+  return fmt::format(
+      "The weighted signs of {} {} and {} {} have too small a spectral norm (Forster).",
+      spectral.rows.size(), names.words().rows, spectral.columns.size(), names.words().columns);
 }
 
-std::string words(const Names& names, const OrderProof& proof) {
+std::string words(const Names& names, const lab::OrderProof& proof) {
   return fmt::format("No order type of {} leaves {} {} possible: a proof of {} clauses.",
                      proof.of_columns ? names.columns(proof.elements) : names.rows(proof.elements),
-                     proof.cuts.size(), proof.of_columns ? names.words().rows : names.words().columns,
+                     proof.cuts.size(),
+                     proof.of_columns ? names.words().rows : names.words().columns,
                      proof.clauses.size());
 }
 
-std::string words(const Names& /*names*/, const SolverSaid& said) {
+std::string words(const Names& /*names*/, const lab::SolverSaid& said) {
   std::vector<std::string> runs;
-  for (const SolverSaid::Run& run : said.runs)
-    runs.push_back(
-        fmt::format("{}: {} in {:.2f} s", printable(run.program), printable(run.answer), run.seconds));
+  for (const lab::SolverSaid::Run& run : said.runs)
+    runs.push_back(fmt::format("{}: {} in {:.2f} s", printable(run.program), printable(run.answer),
+                               run.seconds));
   return fmt::format("The word of a solver, not a proof ({}).", fmt::join(runs, "; "));
 }
 
 }  // namespace
 
-Words words_of(const Pattern& pattern) {
+Words words_of(const lab::Pattern& pattern) {
   if (pattern.row_names.empty()) return {"row", "rows", "column", "columns"};
   return {"query", "queries", "document", "documents"};
 }
 
-std::string refutation_words(const Pattern& pattern, const Refutation& refutation) {
+std::string refutation_words(const lab::Pattern& pattern, const lab::Refutation& refutation) {
   const Names names(pattern);
   return std::visit([&](const auto& grounds) { return words(names, grounds); }, refutation.grounds);
 }
 
-nlohmann::ordered_json refutation_json(const Refutation& refutation) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(refutation_text(refutation));
-  for (const char* member : {"format", "version", "tamis", "clauses", "problem"}) json.erase(member);
+nlohmann::ordered_json refutation_json(const lab::Refutation& refutation) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(lab::refutation_text(refutation));
+  for (const char* member : {"format", "version", "tamis", "clauses", "problem"})
+    json.erase(member);
   return json;
 }
 

@@ -1,12 +1,12 @@
-// A refutation in words: which rows and columns forbid a dimension, by the names that the pattern's file
-// has.
+// A refutation in words: which rows and columns forbid a dimension, by the names that the pattern's
+// file has.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include <tamis/pattern.h>
-#include <tamis/refutation.h>
+#include <tamis/lab/pattern.h>
+#include <tamis/lab/refutation.h>
 
 namespace tamis::cli {
 
@@ -14,12 +14,13 @@ namespace tamis::cli {
 struct Words {
   std::string row, rows, column, columns;
 };
-Words words_of(const Pattern& pattern);
+Words words_of(const lab::Pattern& pattern);
 
 /// One or a few sentences. Rows and columns count from 0.
-std::string refutation_words(const Pattern& pattern, const Refutation& refutation);
+std::string refutation_words(const lab::Pattern& pattern, const lab::Refutation& refutation);
 
-/// The members of its file, without the clauses of a proof and the problem of a solver, which can be long.
-nlohmann::ordered_json refutation_json(const Refutation& refutation);
+/// The members of its file, without the clauses of a proof and the problem of a solver, which can
+/// be long.
+nlohmann::ordered_json refutation_json(const lab::Refutation& refutation);
 
 }  // namespace tamis::cli

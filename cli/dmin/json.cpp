@@ -14,14 +14,14 @@ using nlohmann::ordered_json;
 
 ordered_json dimension(std::int64_t d) { return d == 0 ? ordered_json() : ordered_json(d); }
 
-ordered_json bound_json(const DimensionBound& bound) {
+ordered_json bound_json(const lab::DimensionBound& bound) {
   return {{"d", bound.d}, {"vacuous", bound.vacuous}};
 }
 
-ordered_json acceptance_json(const std::vector<Acceptance>& all) {
+ordered_json acceptance_json(const std::vector<lab::Acceptance>& all) {
   ordered_json list = ordered_json::array();
-  for (const Acceptance& a : all) {
-    const ProbabilityInterval p = clopper_pearson(a.accepted, a.draws, 0.05);
+  for (const lab::Acceptance& a : all) {
+    const lab::ProbabilityInterval p = lab::clopper_pearson(a.accepted, a.draws, 0.05);
     list.push_back({{"d", a.d},
                     {"draws", a.draws},
                     {"accepted", a.accepted},
@@ -32,7 +32,7 @@ ordered_json acceptance_json(const std::vector<Acceptance>& all) {
   return list;
 }
 
-ordered_json law_json(const DminLaw& law) {
+ordered_json law_json(const lab::DminLaw& law) {
   return {{"Q", law.Q},
           {"median", dimension(law.median)},
           {"median_low", dimension(law.median_low)},
@@ -48,15 +48,15 @@ ordered_json law_json(const DminLaw& law) {
 
 }  // namespace
 
-const DminLaw& law_of(const DminReport& report) {
+const lab::DminLaw& law_of(const DminReport& report) {
   return *std::find_if(report.estimate->laws.begin(), report.estimate->laws.end(),
-                       [&](const DminLaw& law) { return law.Q == report.Q; });
+                       [&](const lab::DminLaw& law) { return law.Q == report.Q; });
 }
 
 std::int64_t d_min_of(const DminReport& report) {
   if (report.estimate) return law_of(report).median;
   std::vector<std::int64_t> found;
-  for (const DminSearch& search : report.searches)  // none found is more than any d
+  for (const lab::DminSearch& search : report.searches)  // none found is more than any d
     found.push_back(search.d_min == 0 ? 2 * report.problem.n + 1 : search.d_min);
   std::sort(found.begin(), found.end());
   const std::int64_t median = found[(found.size() - 1) / 2];
@@ -64,13 +64,13 @@ std::int64_t d_min_of(const DminReport& report) {
 }
 
 std::string dmin_json(const DminReport& report) {
-  const DminProblem& problem = report.problem;
+  const lab::DminProblem& problem = report.problem;
   const std::int64_t d_min = d_min_of(report);
   std::int64_t draws = 0;
   ordered_json p;
   ordered_json details;
   if (report.estimate) {
-    for (const Acceptance& a : report.estimate->pooled) {
+    for (const lab::Acceptance& a : report.estimate->pooled) {
       draws += a.draws;
       if (a.d == d_min) p = static_cast<double>(a.accepted) / static_cast<double>(a.draws);
     }
@@ -78,10 +78,10 @@ std::string dmin_json(const DminReport& report) {
     for (const auto& matrix : report.estimate->matrices)
       details["matrices"].push_back(acceptance_json(matrix));
     details["confidence"] = 1 - report.delta;
-    for (const DminLaw& law : report.estimate->laws) details["laws"].push_back(law_json(law));
+    for (const lab::DminLaw& law : report.estimate->laws) details["laws"].push_back(law_json(law));
   } else {
     details["searches"] = ordered_json::array();
-    for (const DminSearch& s : report.searches) {
+    for (const lab::DminSearch& s : report.searches) {
       draws += s.draws;
       if (s.d_min == d_min && d_min != 0 && p.is_null()) p = s.p;
       details["searches"].push_back({{"d_min", dimension(s.d_min)},
@@ -108,9 +108,10 @@ std::string dmin_json(const DminReport& report) {
       {"step", report.step},
       {"from", report.from == 0 ? report.step : report.from},
       {"seed", problem.seed},
-      {"bound", bound_json(paper_bound(problem.n, problem.k, problem.gamma, problem.eps1, problem.eps2))},
-      {"sharper_bound",
-       bound_json(sharper_bound(problem.n, problem.k, problem.gamma, problem.eps1, problem.eps2))}};
+      {"bound", bound_json(lab::paper_bound(problem.n, problem.k, problem.gamma, problem.eps1,
+                                            problem.eps2))},
+      {"sharper_bound", bound_json(lab::sharper_bound(problem.n, problem.k, problem.gamma,
+                                                      problem.eps1, problem.eps2))}};
   json.update(details);
   json["target"] = target();
   json["threads"] = report.threads;

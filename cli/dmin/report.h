@@ -6,24 +6,24 @@
 #include <string>
 #include <vector>
 
-#include <tamis/dmin.h>
+#include <tamis/lab/dmin.h>
 
 namespace tamis::cli {
 
 struct DminReport {
-  DminProblem problem;
+  lab::DminProblem problem;
   double Q = 1;
   std::int64_t step = 8;
   std::int64_t from = 0;
-  std::vector<DminSearch> searches;      ///< by matrix, if that was the method
-  std::optional<DminEstimate> estimate;  ///< if this was
+  std::vector<lab::DminSearch> searches;      ///< by matrix, if that was the method
+  std::optional<lab::DminEstimate> estimate;  ///< if this was
   double delta = 0.05;
   double seconds = 0;
   int threads = 0;
 };
 
 /// The law for the Q that was asked for.
-const DminLaw& law_of(const DminReport& report);
+const lab::DminLaw& law_of(const DminReport& report);
 /// The median of the searches, or of the law; 0 if there is none up to 2n.
 std::int64_t d_min_of(const DminReport& report);
 

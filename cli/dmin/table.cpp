@@ -14,7 +14,7 @@ namespace {
 
 std::string dimension(std::int64_t d) { return d == 0 ? "none" : fmt::format("{}", d); }
 
-std::string bound_text(const DimensionBound& bound, std::int64_t n) {
+std::string bound_text(const lab::DimensionBound& bound, std::int64_t n) {
   return bound.vacuous ? fmt::format("d = {}: vacuous, beyond 2n = {}", bound.d, 2 * n)
                        : fmt::format("d = {} (m = {})", bound.d, bound.d / 2);
 }
@@ -23,9 +23,10 @@ std::string searches_text(const DminReport& report) {
   std::vector<std::vector<std::string>> rows{
       {"matrix", "d_min", "m", "draws", "at d_min", "p there", "95 %"}};
   for (std::size_t i = 0; i < report.searches.size(); ++i) {
-    const DminSearch& s = report.searches[i];
-    rows.push_back({std::to_string(i), dimension(s.d_min), dimension(s.d_min / 2), std::to_string(s.draws),
-                    std::to_string(s.draws_at_d_min), fmt::format("{:.2g}", s.p),
+    const lab::DminSearch& s = report.searches[i];
+    rows.push_back({std::to_string(i), dimension(s.d_min), dimension(s.d_min / 2),
+                    std::to_string(s.draws), std::to_string(s.draws_at_d_min),
+                    fmt::format("{:.2g}", s.p),
                     fmt::format("{:.2g} to {:.2g}", s.interval.low, s.interval.high)});
   }
   return table_text(rows) +
@@ -34,16 +35,17 @@ std::string searches_text(const DminReport& report) {
 
 /// p(d) from where it is first seen to where it is certain, with a line before.
 std::string acceptance_text(const DminReport& report) {
-  const std::vector<Acceptance>& all = report.estimate->pooled;
+  const std::vector<lab::Acceptance>& all = report.estimate->pooled;
   const auto seen =
-      std::find_if(all.begin(), all.end(), [](const Acceptance& a) { return a.accepted > 0; });
+      std::find_if(all.begin(), all.end(), [](const lab::Acceptance& a) { return a.accepted > 0; });
   std::vector<std::vector<std::string>> rows{{"d", "m", "draws", "accepted", "p", "95 %"}};
   for (auto a = seen == all.begin() ? seen : seen - 1; a != all.end(); ++a) {
-    const ProbabilityInterval p = clopper_pearson(a->accepted, a->draws, 0.05);
-    rows.push_back({std::to_string(a->d), std::to_string(a->d / 2), std::to_string(a->draws),
-                    std::to_string(a->accepted),
-                    fmt::format("{:.3g}", static_cast<double>(a->accepted) / static_cast<double>(a->draws)),
-                    fmt::format("{:.2g} to {:.2g}", p.low, p.high)});
+    const lab::ProbabilityInterval p = lab::clopper_pearson(a->accepted, a->draws, 0.05);
+    rows.push_back(
+        {std::to_string(a->d), std::to_string(a->d / 2), std::to_string(a->draws),
+         std::to_string(a->accepted),
+         fmt::format("{:.3g}", static_cast<double>(a->accepted) / static_cast<double>(a->draws)),
+         fmt::format("{:.2g} to {:.2g}", p.low, p.high)});
   }
   return table_text(rows);
 }
@@ -51,7 +53,7 @@ std::string acceptance_text(const DminReport& report) {
 std::string laws_text(const DminReport& report) {
   std::vector<std::vector<std::string>> rows{
       {"Q", "5 %", "median", fmt::format("{:g} % sure", 100 * (1 - report.delta)), "95 %", "mean"}};
-  for (const DminLaw& law : report.estimate->laws) {
+  for (const lab::DminLaw& law : report.estimate->laws) {
     double mean = 0;
     for (std::size_t i = 0; i < law.probability.size(); ++i)
       mean += law.probability[i] * static_cast<double>(report.estimate->pooled[i].d);
@@ -66,41 +68,45 @@ std::string laws_text(const DminReport& report) {
 }  // namespace
 
 std::string dmin_table(const DminReport& report) {
-  const DminProblem& p = report.problem;
+  const lab::DminProblem& p = report.problem;
   const std::int64_t d_min = d_min_of(report);
   std::string text = fmt::format(
-      "n {}, k {}, gamma {:g}, eps1 {:g}, eps2 {:g}{}, Q {:g}, d by steps of {} from {}, seed {}\n\n", p.n,
-      p.k, p.gamma, p.eps1, p.eps2, p.causal ? ", causal" : "", report.Q, report.step,
+      "n {}, k {}, gamma {:g}, eps1 {:g}, eps2 {:g}{}, Q {:g}, d by steps of {} from {}, seed "
+      "{}\n\n",
+      p.n, p.k, p.gamma, p.eps1, p.eps2, p.causal ? ", causal" : "", report.Q, report.step,
       report.from == 0 ? report.step : report.from, p.seed);
   const char* what = report.estimate              ? "median of its law"
                      : report.searches.size() > 1 ? "median"
                                                   : "found";
   text += d_min == 0 ? "d_min      none up to 2n\n"
                      : fmt::format("d_min      d = {} (m = {}), {}\n", d_min, d_min / 2, what);
-  text += fmt::format("bound (6)  {}\n", bound_text(paper_bound(p.n, p.k, p.gamma, p.eps1, p.eps2), p.n));
-  text +=
-      fmt::format("sharper    {}\n\n", bound_text(sharper_bound(p.n, p.k, p.gamma, p.eps1, p.eps2), p.n));
+  text += fmt::format("bound (6)  {}\n",
+                      bound_text(lab::paper_bound(p.n, p.k, p.gamma, p.eps1, p.eps2), p.n));
+  text += fmt::format("sharper    {}\n\n",
+                      bound_text(lab::sharper_bound(p.n, p.k, p.gamma, p.eps1, p.eps2), p.n));
   if (report.estimate) {
     text += acceptance_text(report) + "\n" + laws_text(report) + "\n";
     const std::size_t matrices = report.estimate->matrices.size();
-    text +=
-        fmt::format("p: share of draws accepted{}. The medians' ranges hold for all Q at once, for {}.\n",
-                    matrices > 1 ? fmt::format(", all {} matrices together", matrices) : "",
-                    matrices > 1 ? "these matrices" : "this matrix");
+    text += fmt::format(
+        "p: share of draws accepted{}. The medians' ranges hold for all Q at once, for {}.\n",
+        matrices > 1 ? fmt::format(", all {} matrices together", matrices) : "",
+        matrices > 1 ? "these matrices" : "this matrix");
     const double error = law_of(report).window_error;
     if (error > 0)
       text += fmt::format(
-          "Starting at d = {} changes a probability of the law for Q = {:g} by at most {:.2g} (if p does "
+          "Starting at d = {} changes a probability of the law for Q = {:g} by at most {:.2g} (if "
+          "p does "
           "not "
           "fall as d grows).\n",
           report.estimate->pooled.front().d, report.Q, error);
   } else {
     text += searches_text(report);
   }
-  return text + fmt::format(
-                    "d counts as in the paper: queries and keys have m = d/2 columns.\n{:.3f} s on {} "
-                    "threads ({})\n",
-                    report.seconds, report.threads, target());
+  return text +
+         fmt::format(
+             "d counts as in the paper: queries and keys have m = d/2 columns.\n{:.3f} s on {} "
+             "threads ({})\n",
+             report.seconds, report.threads, target());
 }
 
 }  // namespace tamis::cli

@@ -11,18 +11,19 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json against_json(const Profile& profile, const Profile& other, const std::string& path) {
+ordered_json against_json(const lab::Profile& profile, const lab::Profile& other,
+                          const std::string& path) {
   ordered_json heads = ordered_json::array();
-  for (const HeadDifference& difference : compare_profiles(profile, other)) {
-    const SupportProfile& a = difference.a->by_eps.front();
-    const SupportProfile& b = difference.b->by_eps.front();
+  for (const lab::HeadDifference& difference : lab::compare_profiles(profile, other)) {
+    const lab::KEpsProfile& a = difference.a->by_eps.front();
+    const lab::KEpsProfile& b = difference.b->by_eps.front();
     heads.push_back({{"layer", difference.a->layer},
                      {"head", difference.a->head},
                      {"k_eps", {a.k_eps.median, b.k_eps.median}},
                      {"k_ratio", difference.k_ratio},
                      {"C", {a.law.C, b.law.C}},
                      {"exponents_apart", difference.exponents_apart},
-                     {"law", {name_of(a.law.law), name_of(b.law.law)}},
+                     {"law", {lab::name_of(a.law.law), lab::name_of(b.law.law)}},
                      {"law_differs", difference.law_differs}});
   }
   return {{"file", path}, {"trace", other.trace}, {"heads", heads}};
@@ -31,8 +32,9 @@ ordered_json against_json(const Profile& profile, const Profile& other, const st
 }  // namespace
 
 std::string profile_json(const ProfileReport& report) {
-  ordered_json json = ordered_json::parse(profile_text(report.profile));
-  if (report.against) json["against"] = against_json(report.profile, *report.against, report.against_path);
+  ordered_json json = ordered_json::parse(lab::profile_text(report.profile));
+  if (report.against)
+    json["against"] = against_json(report.profile, *report.against, report.against_path);
   json["target"] = target();
   json["backend"] = report.backend;
   json["threads"] = report.threads;

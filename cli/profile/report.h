@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <tamis/profile.h>
+#include <tamis/lab/profile.h>
 
 namespace tamis::cli {
 
 struct ProfileReport {
-  const Profile& profile;
-  std::optional<Profile> against;
+  const lab::Profile& profile;
+  std::optional<lab::Profile> against;
   std::string against_path;
   std::string backend;
   int threads = 1;
@@ -22,16 +22,18 @@ struct ProfileReport {
 std::string profile_table(const ProfileReport& report);
 /// The profile file with what the run adds, as one object.
 std::string profile_json(const ProfileReport& report);
-/// A Vega-Lite 5 page with its data inside: growth of k_eps by head, laws by layer and head, collapse.
-std::string vega_text(const Profile& profile);
+/// A Vega-Lite 5 page with its data inside: growth of k_eps by head, laws by layer and head,
+/// collapse.
+std::string vega_text(const lab::Profile& profile);
 
 /// Parts of the tables.
-std::string head_tables(const Profile& profile);
-std::string law_summary(const Profile& profile);
-std::string rules_table(const Profile& profile);
-std::string collapse_table(const Profile& profile);
-std::string norm_table(const Profile& profile);
-std::string against_table(const Profile& profile, const Profile& other, const std::string& path);
+std::string head_tables(const lab::Profile& profile);
+std::string law_summary(const lab::Profile& profile);
+std::string rules_table(const lab::Profile& profile);
+std::string collapse_table(const lab::Profile& profile);
+std::string norm_table(const lab::Profile& profile);
+std::string against_table(const lab::Profile& profile, const lab::Profile& other,
+                          const std::string& path);
 
 /// "1%", "0.1%".
 std::string eps_text(double eps);
@@ -43,13 +45,13 @@ std::string percent(double share);
 /// Figures of every row, layer by layer, written as safetensors when all are there.
 class RowsFile {
  public:
-  void add(const TraceLayer& layer, const RowFigures& figures);
-  void write(const std::string& path, const Profile& profile) const;
+  void add(const lab::TraceLayer& layer, const lab::RowFigures& figures);
+  void write(const std::string& path, const lab::Profile& profile) const;
 
  private:
   struct Layer {
-    TraceLayer layer;
-    RowFigures figures;
+    lab::TraceLayer layer;
+    lab::RowFigures figures;
     std::vector<double> support;
   };
   std::vector<Layer> layers_;

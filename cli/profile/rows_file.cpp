@@ -7,25 +7,25 @@
 #include <functional>
 
 #include <tamis/info.h>
-#include <tamis/tensor.h>
+#include <tamis/lab/tensor.h>
 
 #include "profile/report.h"
 
 namespace tamis::cli {
 
-void RowsFile::add(const TraceLayer& layer, const RowFigures& figures) {
+void RowsFile::add(const lab::TraceLayer& layer, const lab::RowFigures& figures) {
   layers_.push_back({layer, figures, figures.entropy});
   for (double& x : layers_.back().support) x = std::exp(x);
 }
 
-void RowsFile::write(const std::string& path, const Profile& profile) const {
-  std::vector<TensorRef> tensors;
+void RowsFile::write(const std::string& path, const lab::Profile& profile) const {
+  std::vector<lab::TensorRef> tensors;
   for (const Layer& kept : layers_) {
-    const RowFigures& rows = kept.figures;
+    const lab::RowFigures& rows = kept.figures;
     const auto add = [&](const char* field, DType dtype, const auto& values, std::size_t width) {
-      TensorInfo info{fmt::format("layers.{}.{}", kept.layer.layer, field),
-                      dtype,
-                      {kept.layer.shape.query_heads, kept.layer.shape.queries}};
+      lab::TensorInfo info{fmt::format("layers.{}.{}", kept.layer.layer, field),
+                           dtype,
+                           {kept.layer.shape.query_heads, kept.layer.shape.queries}};
       if (width > 0) info.shape.push_back(static_cast<std::int64_t>(width));
       tensors.push_back({info, values.data()});
     };
@@ -46,14 +46,15 @@ void RowsFile::write(const std::string& path, const Profile& profile) const {
                         {static_cast<std::int64_t>(rows.grid.size())}},
                        rows.grid.data()});
   }
-  write_safetensors(path, tensors,
-                    {{"format", "tamis-rows"},
-                     {"trace", profile.trace},
-                     {"eps", fmt::format("{}", fmt::join(profile.options.rows.eps, ","))},
-                     {"sinks", std::to_string(profile.options.rows.sinks)},
-                     {"windows", fmt::format("{}", fmt::join(profile.options.rows.windows, ","))},
-                     {"target", std::string(target())},
-                     {"tamis", std::string(version())}});
+  lab::write_safetensors(
+      path, tensors,
+      {{"format", "tamis-rows"},
+       {"trace", profile.trace},
+       {"eps", fmt::format("{}", fmt::join(profile.options.rows.eps, ","))},
+       {"sinks", std::to_string(profile.options.rows.sinks)},
+       {"windows", fmt::format("{}", fmt::join(profile.options.rows.windows, ","))},
+       {"target", std::string(target())},
+       {"tamis", std::string(version())}});
 }
 
 }  // namespace tamis::cli

@@ -21,11 +21,11 @@ struct Pool {
   double keys[3] = {};
   std::int64_t covered[3] = {};
 
-  void add(const LengthBin& bin) {
+  void add(const lab::LengthBin& bin) {
     n_low = std::min(n_low, bin.n_low);
     n_high = std::max(n_high, bin.n_high);
     rows += bin.rows;
-    const RuleCost* costs[] = {&bin.power, &bin.topk, &bin.window};
+    const lab::RuleCost* costs[] = {&bin.power, &bin.topk, &bin.window};
     for (int i = 0; i < 3; ++i) {
       keys[i] += costs[i]->mean_keys * static_cast<double>(bin.rows);
       covered[i] += costs[i]->held_out.covered;
@@ -52,11 +52,11 @@ struct Pool {
 
 std::string range_text(double low, double high) { return fmt::format("{:.0f}…{:.0f}", low, high); }
 
-std::string table_of(const Profile& profile, std::size_t e) {
+std::string table_of(const lab::Profile& profile, std::size_t e) {
   std::vector<Pool> pools;
   int without = 0;
-  for (const HeadProfile& head : profile.heads) {
-    const RuleTable& rules = head.by_eps[e].rules;
+  for (const lab::HeadProfile& head : profile.heads) {
+    const lab::RuleTable& rules = head.by_eps[e].rules;
     if (!rules.power.finite()) {
       ++without;
       continue;
@@ -69,7 +69,8 @@ std::string table_of(const Profile& profile, std::size_t e) {
   std::string text;
   if (without > 0)
     text += fmt::format(
-        "{} heads have too few rows to calibrate a rule for delta {}: it takes at least {:.0f} rows for "
+        "{} heads have too few rows to calibrate a rule for delta {}: it takes at least {:.0f} "
+        "rows for "
         "calibration, a third of all.\n",
         without, profile.options.delta, std::ceil(1 / profile.options.delta - 1));
   std::erase_if(pools, [](const Pool& pool) { return pool.rows == 0; });
@@ -82,21 +83,24 @@ std::string table_of(const Profile& profile, std::size_t e) {
   }
   rows.push_back(all.line("all"));
   return text +
-         fmt::format("Keys read per row to keep mass {} on {} of rows, held-out rows of all heads\n{}",
-                     percent(1 - eps), percent(1 - profile.options.delta), table_text(rows));
+         fmt::format(
+             "Keys read per row to keep mass {} on {} of rows, held-out rows of all heads\n{}",
+             percent(1 - eps), percent(1 - profile.options.delta), table_text(rows));
 }
 
 /// The first and the last median with all of them between.
 std::string course(const std::vector<double>& medians) {
-  return fmt::format("{} {} {}", mass(medians.front()), sparkline(medians, false), mass(medians.back()));
+  return fmt::format("{} {} {}", mass(medians.front()), sparkline(medians, false),
+                     mass(medians.back()));
 }
 std::string log_course(const std::vector<double>& medians) {
-  return fmt::format("{} {} {}", number(medians.front()), sparkline(medians, true), number(medians.back()));
+  return fmt::format("{} {} {}", number(medians.front()), sparkline(medians, true),
+                     number(medians.back()));
 }
 
 /// B²·low … B²·high, B that of the head's layer.
-std::string range_of_R(const Profile& profile, const HeadProfile& head) {
-  const auto layer = std::ranges::find(profile.layers, head.layer, &LayerProfile::layer);
+std::string range_of_R(const lab::Profile& profile, const lab::HeadProfile& head) {
+  const auto layer = std::ranges::find(profile.layers, head.layer, &lab::LayerProfile::layer);
   if (layer == profile.layers.end() || !layer->input_bound) return "-";
   const double square = *layer->input_bound * *layer->input_bound;
   return fmt::format("{}…{}", number(square * head.norm->low), number(square * head.norm->high));
@@ -104,7 +108,7 @@ std::string range_of_R(const Profile& profile, const HeadProfile& head) {
 
 }  // namespace
 
-std::string rules_table(const Profile& profile) {
+std::string rules_table(const lab::Profile& profile) {
   std::string text;
   for (std::size_t e = 0; e < profile.options.rows.eps.size(); ++e) {
     if (const std::string table = table_of(profile, e); !table.empty()) text += table + "\n";
@@ -112,14 +116,15 @@ std::string rules_table(const Profile& profile) {
   return text;
 }
 
-std::string collapse_table(const Profile& profile) {
+std::string collapse_table(const lab::Profile& profile) {
   const std::int64_t sinks = profile.options.rows.sinks;
-  std::vector<Row> rows{{"layer", "n", "top-1 mass", "e^H",
-                         sinks == 1 ? "first-token mass" : fmt::format("mass of the first {}", sinks)}};
-  for (const LayerProfile& layer : profile.layers) {
+  std::vector<Row> rows{
+      {"layer", "n", "top-1 mass", "e^H",
+       sinks == 1 ? "first-token mass" : fmt::format("mass of the first {}", sinks)}};
+  for (const lab::LayerProfile& layer : profile.layers) {
     if (layer.collapse.empty()) continue;
     std::vector<double> top1, support, sink;
-    for (const CollapseBin& bin : layer.collapse) {
+    for (const lab::CollapseBin& bin : layer.collapse) {
       top1.push_back(bin.top1.median);
       support.push_back(bin.support.median);
       sink.push_back(bin.sink.median);
@@ -128,25 +133,26 @@ std::string collapse_table(const Profile& profile) {
                     range_text(layer.collapse.front().n, layer.collapse.back().n), course(top1),
                     log_course(support), course(sink)});
   }
-  return "Collapse: medians over the rows of a layer, from short to long contexts\n" + table_text(rows);
+  return "Collapse: medians over the rows of a layer, from short to long contexts\n" +
+         table_text(rows);
 }
 
-std::string norm_table(const Profile& profile) {
-  std::vector<Row> rows{{"layer", "head", "|W|_F", "over offsets", "R", "over offsets", "k predicted", "k",
-                         "C predicted", "C"}};
-  for (const HeadProfile& head : profile.heads) {
+std::string norm_table(const lab::Profile& profile) {
+  std::vector<Row> rows{{"layer", "head", "|W|_F", "over offsets", "R", "over offsets",
+                         "k predicted", "k", "C predicted", "C"}};
+  for (const lab::HeadProfile& head : profile.heads) {
     if (!head.norm) continue;
-    const SupportProfile& support = head.by_eps.front();
+    const lab::KEpsProfile& of_eps = head.by_eps.front();
     Row row{std::to_string(head.layer),
             std::to_string(head.head),
             number(head.norm->norm),
             fmt::format("{}…{}", number(head.norm->low), number(head.norm->high)),
             head.R ? number(*head.R) : "-",
             range_of_R(profile, head)};
-    row.push_back(support.predicted ? number(support.predicted->k_eps) : "-");
-    row.push_back(number(support.k_eps.median));
-    row.push_back(support.predicted ? number(support.predicted->exponent) : "-");
-    row.push_back(number(support.law.C));
+    row.push_back(of_eps.predicted ? number(of_eps.predicted->k_eps) : "-");
+    row.push_back(number(of_eps.k_eps.median));
+    row.push_back(of_eps.predicted ? number(of_eps.predicted->exponent) : "-");
+    row.push_back(number(of_eps.law.C));
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return {};

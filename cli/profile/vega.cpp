@@ -10,20 +10,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string head_name(const HeadProfile& head) {
+std::string head_name(const lab::HeadProfile& head) {
   return "layer " + std::to_string(head.layer) + " head " + std::to_string(head.head);
 }
 
-Json growth_data(const Profile& profile) {
+Json growth_data(const lab::Profile& profile) {
   Json data = Json::array();
-  for (const HeadProfile& head : profile.heads)
-    for (const SupportProfile& support : head.by_eps)
-      for (const GrowthBin& bin : support.growth)
+  for (const lab::HeadProfile& head : profile.heads)
+    for (const lab::KEpsProfile& of_eps : head.by_eps)
+      for (const lab::GrowthBin& bin : of_eps.growth)
         data.push_back({{"layer", head.layer},
                         {"head", head.head},
                         {"name", head_name(head)},
-                        {"eps", support.eps},
-                        {"law", name_of(support.law.law)},
+                        {"eps", of_eps.eps},
+                        {"law", lab::name_of(of_eps.law.law)},
                         {"n", bin.n},
                         {"k", bin.k_eps.median},
                         {"p10", bin.k_eps.p10},
@@ -33,26 +33,26 @@ Json growth_data(const Profile& profile) {
   return data;
 }
 
-Json law_data(const Profile& profile) {
+Json law_data(const lab::Profile& profile) {
   Json data = Json::array();
-  for (const HeadProfile& head : profile.heads)
-    for (const SupportProfile& support : head.by_eps)
+  for (const lab::HeadProfile& head : profile.heads)
+    for (const lab::KEpsProfile& of_eps : head.by_eps)
       data.push_back({{"layer", head.layer},
                       {"head", head.head},
-                      {"eps", support.eps},
-                      {"law", name_of(support.law.law)},
-                      {"C", support.law.C},
-                      {"C_low", support.law.C_low},
-                      {"C_high", support.law.C_high},
-                      {"k", support.k_eps.median}});
+                      {"eps", of_eps.eps},
+                      {"law", lab::name_of(of_eps.law.law)},
+                      {"C", of_eps.law.C},
+                      {"C_low", of_eps.law.C_low},
+                      {"C_high", of_eps.law.C_high},
+                      {"k", of_eps.k_eps.median}});
   return data;
 }
 
-Json collapse_data(const Profile& profile) {
+Json collapse_data(const lab::Profile& profile) {
   Json data = Json::array();
-  for (const LayerProfile& layer : profile.layers)
-    for (const CollapseBin& bin : layer.collapse) {
-      const auto add = [&](const char* figure, const Quantiles& q) {
+  for (const lab::LayerProfile& layer : profile.layers)
+    for (const lab::CollapseBin& bin : layer.collapse) {
+      const auto add = [&](const char* figure, const lab::Quantiles& q) {
         data.push_back({{"layer", layer.layer},
                         {"n", bin.n},
                         {"figure", figure},
@@ -68,16 +68,17 @@ Json collapse_data(const Profile& profile) {
 }
 
 Json axis(const char* field, const char* title, const char* scale = "log") {
-  return {{"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"type", scale}}}};
+  return {
+      {"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"type", scale}}}};
 }
 
 Json named(const char* data) { return {{"name", data}}; }
 
 /// One small chart per head: medians with their spread, the law through them and the null.
-Json growth_chart(const Profile& profile, double eps) {
+Json growth_chart(const lab::Profile& profile, double eps) {
   // Left to itself a facet sorts names by alphabet, layer 12 before layer 3.
   Json order = Json::array();
-  for (const HeadProfile& head : profile.heads) order.push_back(head_name(head));
+  for (const lab::HeadProfile& head : profile.heads) order.push_back(head_name(head));
   const Json x = axis("n", "keys seen, n");
   const auto line = [&](const char* field, const char* colour, bool dashed) {
     Json mark{{"type", "line"}, {"color", colour}};
@@ -86,23 +87,23 @@ Json growth_chart(const Profile& profile, double eps) {
   };
   Json band{{"mark", {{"type", "rule"}, {"color", "#9ab"}}},
             {"encoding", {{"x", x}, {"y", axis("p10", "k")}, {"y2", {{"field", "p90"}}}}}};
-  Json points{
-      {"mark", {{"type", "point"}, {"filled", true}, {"color", "#246"}, {"tooltip", true}}},
-      {"encoding",
-       {{"x", x},
-        {"y", axis("k", "k")},
-        {"tooltip", {{{"field", "name"}}, {{"field", "law"}}, {{"field", "n"}}, {{"field", "k"}}}}}}};
-  return {
-      {"title",
-       "Keys that hold the mass, by length: medians with p10 to p90, law (red), Gaussian null (dashed)"},
-      {"data", named("growth")},
-      {"transform", {{{"filter", {{"field", "eps"}, {"equal", eps}}}}}},
-      {"columns", 6},
-      {"facet", {{"field", "name"}, {"type", "nominal"}, {"title", nullptr}, {"sort", order}}},
-      {"spec",
-       {{"width", 130},
-        {"height", 100},
-        {"layer", {band, points, line("fitted", "#c33", false), line("null", "#888", true)}}}}};
+  Json points{{"mark", {{"type", "point"}, {"filled", true}, {"color", "#246"}, {"tooltip", true}}},
+              {"encoding",
+               {{"x", x},
+                {"y", axis("k", "k")},
+                {"tooltip",
+                 {{{"field", "name"}}, {{"field", "law"}}, {{"field", "n"}}, {{"field", "k"}}}}}}};
+  return {{"title",
+           "Keys that hold the mass, by length: medians with p10 to p90, law (red), Gaussian null "
+           "(dashed)"},
+          {"data", named("growth")},
+          {"transform", {{{"filter", {{"field", "eps"}, {"equal", eps}}}}}},
+          {"columns", 6},
+          {"facet", {{"field", "name"}, {"type", "nominal"}, {"title", nullptr}, {"sort", order}}},
+          {"spec",
+           {{"width", 130},
+            {"height", 100},
+            {"layer", {band, points, line("fitted", "#c33", false), line("null", "#888", true)}}}}};
 }
 
 Json law_chart(double eps) {
@@ -112,18 +113,22 @@ Json law_chart(double eps) {
   colours["color"] = {{"field", "C"},
                       {"type", "quantitative"},
                       {"scale", {{"scheme", "viridis"}, {"domain", {0, 1}}, {"clamp", true}}}};
-  colours["tooltip"] = {
-      {{"field", "law"}}, {{"field", "C"}}, {{"field", "C_low"}}, {{"field", "C_high"}}, {{"field", "k"}}};
+  colours["tooltip"] = {{{"field", "law"}},
+                        {{"field", "C"}},
+                        {{"field", "C_low"}},
+                        {{"field", "C_high"}},
+                        {{"field", "k"}}};
   Json words = place;
   words["text"] = {{"field", "law"}};
-  return {{"title", "Law and exponent C of each head"},
-          {"data", named("laws")},
-          {"transform", {{{"filter", {{"field", "eps"}, {"equal", eps}}}}}},
-          {"width", {{"step", 52}}},
-          {"height", {{"step", 22}}},
-          {"layer",
-           {{{"mark", "rect"}, {"encoding", colours}},
-            {{"mark", {{"type", "text"}, {"fontSize", 9}, {"color", "white"}}}, {"encoding", words}}}}};
+  return {
+      {"title", "Law and exponent C of each head"},
+      {"data", named("laws")},
+      {"transform", {{{"filter", {{"field", "eps"}, {"equal", eps}}}}}},
+      {"width", {{"step", 52}}},
+      {"height", {{"step", 22}}},
+      {"layer",
+       {{{"mark", "rect"}, {"encoding", colours}},
+        {{"mark", {{"type", "text"}, {"fontSize", 9}, {"color", "white"}}}, {"encoding", words}}}}};
 }
 
 Json collapse_chart() {
@@ -137,12 +142,14 @@ Json collapse_chart() {
             {"height", 160},
             {"mark", {{"type", "line"}, {"point", true}, {"tooltip", true}}},
             {"encoding",
-             {{"x", axis("n", "keys seen, n")}, {"y", axis("median", "", "linear")}, {"color", layer}}}}}};
+             {{"x", axis("n", "keys seen, n")},
+              {"y", axis("median", "", "linear")},
+              {"color", layer}}}}}};
 }
 
 }  // namespace
 
-std::string vega_text(const Profile& profile) {
+std::string vega_text(const lab::Profile& profile) {
   const double eps = profile.options.rows.eps.front();
   return json_text({{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
                     {"title", profile.trace + ", eps " + eps_text(eps)},

@@ -20,7 +20,8 @@ namespace {
 using nlohmann::ordered_json;
 
 std::int64_t count_done(const SweepDone& done) {
-  return std::ranges::count_if(done.points, [](const auto& point) { return point && point->result; });
+  return std::ranges::count_if(done.points,
+                               [](const auto& point) { return point && point->result; });
 }
 
 /// Sentences with how many points each is of.
@@ -46,7 +47,8 @@ std::string failures_text(const SweepDone& done) {
   std::string sentences;
   for (const auto& [sentence, count] : failures(done)) {
     failed += count;
-    sentences += fmt::format("{}{} ({})", sentences.empty() ? "" : "; ", printable(sentence), count);
+    sentences +=
+        fmt::format("{}{} ({})", sentences.empty() ? "" : "; ", printable(sentence), count);
   }
   if (failed == 0) return {};
   return fmt::format("{} of {} points failed: {}; {} tries them again", failed, done.points.size(),
@@ -58,10 +60,11 @@ std::string sweep_table(const SweepDone& done) {
   if (!done.report.fits.empty()) text += table_text(done.report.fits) + '\n';
   for (const std::string& sentence : done.report.sentences) text += sentence + '\n';
   if (!done.report.sentences.empty()) text += '\n';
-  text += fmt::format("{}: {} of {} points done", done.sweep.name(), count_done(done), done.points.size());
+  text += fmt::format("{}: {} of {} points done", done.sweep.name(), count_done(done),
+                      done.points.size());
   if (done.run)
-    text += fmt::format(", {} of them now in {:.3f} s on {} ({})", done.run->computed, done.run->seconds,
-                        place_text(done.place), target());
+    text += fmt::format(", {} of them now in {:.3f} s on {} ({})", done.run->computed,
+                        done.run->seconds, place_text(done.place), target());
   text += '\n';
   if (const auto by = makers(done); by.size() > 1)
     text += fmt::format("Results are of several versions or targets: {}.\n", fmt::join(by, ", "));

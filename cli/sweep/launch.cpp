@@ -10,7 +10,7 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
-#include <tamis/run.h>
+#include <tamis/lab/run.h>
 #include <tamis/text.h>
 
 #include "terminal/complain.h"
@@ -29,10 +29,11 @@ bool number_of(const char* variable, int& number) {
 }
 
 [[noreturn]] void fail_module(std::string_view why) {
-  throw Error(Code::usage,
-              fmt::format("mpirun started tamis, but {} cannot be used: {}; build tamis where Open MPI is "
-                          "(TAMIS_MPI=ON), or start it without mpirun",
-                          module_name, why));
+  throw Error(
+      Code::usage,
+      fmt::format("mpirun started tamis, but {} cannot be used: {}; build tamis where Open MPI is "
+                  "(TAMIS_MPI=ON), or start it without mpirun",
+                  module_name, why));
 }
 
 template <class Function>
@@ -48,23 +49,24 @@ Launch launch() {
   Launch found;
   int rank = 0;
   int size = 0;
-  if (number_of("OMPI_COMM_WORLD_RANK", rank) && number_of("OMPI_COMM_WORLD_SIZE", size) && rank >= 0 &&
-      rank < size)
+  if (number_of("OMPI_COMM_WORLD_RANK", rank) && number_of("OMPI_COMM_WORLD_SIZE", size) &&
+      rank >= 0 && rank < size)
     found = {true, rank, size};
   return found;
 }
 
-std::unique_ptr<Ranks> start_ranks() {
-  // Found through this program's path. Global, because Open MPI's own modules look for its symbols; never
-  // closed, because they stay.
+std::unique_ptr<lab::Ranks> start_ranks() {
+  // Found through this program's path. Global, because Open MPI's own modules look for its symbols;
+  // never closed, because they stay.
   void* module = dlopen(module_name, RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) fail_module(printable(dlerror()));
   const std::string_view made_for = function_of<const char*()>(module, "tamis_mpi_version")();
-  if (made_for != version()) fail_module(fmt::format("it is of tamis {}, this is {}", made_for, version()));
-  return std::unique_ptr<Ranks>(function_of<Ranks*()>(module, "tamis_mpi_start")());
+  if (made_for != version())
+    fail_module(fmt::format("it is of tamis {}, this is {}", made_for, version()));
+  return std::unique_ptr<lab::Ranks>(function_of<lab::Ranks*()>(module, "tamis_mpi_start")());
 }
 
-int lead_ranks(std::unique_ptr<Ranks> ranks, bool json, const std::function<int()>& lead) {
+int lead_ranks(std::unique_ptr<lab::Ranks> ranks, bool json, const std::function<int()>& lead) {
   constexpr int failed = 3;
   int status = 0;
   std::exception_ptr error;
@@ -74,7 +76,7 @@ int lead_ranks(std::unique_ptr<Ranks> ranks, bool json, const std::function<int(
     error = std::current_exception();
   }
   std::fflush(stdout);
-  if (!end_ranks(*ranks)) {
+  if (!lab::end_ranks(*ranks)) {
     std::string why = "a rank did not end in ten seconds after it was told to; all are ended now";
     try {
       if (error) std::rethrow_exception(error);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include <tamis/ranks.h>
+#include <tamis/lab/ranks.h>
 
 namespace tamis::cli {
 
@@ -17,10 +17,10 @@ struct Launch {
 Launch launch();
 
 /// Loads libtamis-mpi.so and starts MPI. Throws `usage` if this tamis has none.
-std::unique_ptr<Ranks> start_ranks();
+std::unique_ptr<lab::Ranks> start_ranks();
 
-/// Runs `lead`, what rank 0 does, then ends the other ranks, whatever happened; rethrows. Ranks that do not
-/// end are ended at once, with this process, after what there is to say was said.
-int lead_ranks(std::unique_ptr<Ranks> ranks, bool json, const std::function<int()>& lead);
+/// Runs `lead`, what rank 0 does, then ends the other ranks, whatever happened; rethrows. Ranks
+/// that do not end are ended at once, with this process, after what there is to say was said.
+int lead_ranks(std::unique_ptr<lab::Ranks> ranks, bool json, const std::function<int()>& lead);
 
 }  // namespace tamis::cli

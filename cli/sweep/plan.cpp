@@ -60,17 +60,20 @@ Estimate estimate(const SweepPlan& plan) {
   return result;
 }
 
-const char* state_of(const std::optional<StoredPoint>& point) {
+const char* state_of(const std::optional<lab::StoredPoint>& point) {
   if (!point) return "missing";
   return point->result ? "done" : "failed";
 }
 
 }  // namespace
 
-double calibration(double seconds, double guess) { return seconds > 0 && guess > 0 ? seconds / guess : 1; }
+double calibration(double seconds, double guess) {
+  return seconds > 0 && guess > 0 ? seconds / guess : 1;
+}
 
 std::string place_text(const Place& place) {
-  const std::string threads = fmt::format("{} thread{}", place.threads, place.threads == 1 ? "" : "s");
+  const std::string threads =
+      fmt::format("{} thread{}", place.threads, place.threads == 1 ? "" : "s");
   return place.ranks == 1 ? threads : fmt::format("{} ranks of {}", place.ranks, threads);
 }
 
@@ -81,17 +84,19 @@ std::string plan_table(const SweepPlan& plan) {
     const auto& known = plan.points[i];
     const double seconds =
         known && known->result ? known->seconds : all.factor * plan.sweep.points()[i].seconds;
-    rows.push_back({fmt::format("{:.3g}", seconds), state_of(known), plan.sweep.points()[i].parameters});
+    rows.push_back(
+        {fmt::format("{:.3g}", seconds), state_of(known), plan.sweep.points()[i].parameters});
   }
   std::string text = table_text(rows, LastColumn::words);
   text += fmt::format("\n{}: {} points, {} done, {} failed, {} to compute", plan.sweep.name(),
                       plan.points.size(), all.done, all.failed,
                       static_cast<std::int64_t>(plan.points.size()) - all.done);
-  text += fmt::format("\nabout {} on {}, {} on one core\n", duration_text(all.wall), place_text(plan.place),
-                      duration_text(all.cpu));
+  text += fmt::format("\nabout {} on {}, {} on one core\n", duration_text(all.wall),
+                      place_text(plan.place), duration_text(all.cpu));
   if (all.done > 0)
-    text += fmt::format("Times of missing points are guesses, {:.2g}-fold after the {} that are done.\n",
-                        all.factor, all.done);
+    text += fmt::format(
+        "Times of missing points are guesses, {:.2g}-fold after the {} that are done.\n",
+        all.factor, all.done);
   else
     text += "Times are guesses; once points are done, these say how long others take here.\n";
   if (plan.without_trace) text += "No --trace: synthetic points alone.\n";

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <tamis/run.h>
-#include <tamis/store.h>
-#include <tamis/sweep.h>
+#include <tamis/lab/run.h>
+#include <tamis/lab/store.h>
+#include <tamis/lab/sweep.h>
 
 namespace tamis::cli {
 
@@ -23,11 +23,11 @@ std::string place_text(const Place& place);
 
 /// What is known of a sweep, after a run or without one.
 struct SweepDone {
-  const Sweep& sweep;
+  const lab::Sweep& sweep;
   std::string store;
-  std::vector<std::optional<StoredPoint>> points;  ///< as the sweep's
-  SweepReport report;
-  std::optional<RunOutcome> run;
+  std::vector<std::optional<lab::StoredPoint>> points;  ///< as the sweep's
+  lab::SweepReport report;
+  std::optional<lab::RunOutcome> run;
   Place place;
   bool without_trace = false;  ///< it could have had one
 };
@@ -38,8 +38,8 @@ std::string failures_text(const SweepDone& done);
 
 /// What a run would do.
 struct SweepPlan {
-  const Sweep& sweep;
-  std::vector<std::optional<StoredPoint>> points;
+  const lab::Sweep& sweep;
+  std::vector<std::optional<lab::StoredPoint>> points;
   Place place;
   bool without_trace = false;
 };
@@ -47,11 +47,11 @@ std::string plan_table(const SweepPlan& plan);
 std::string plan_json(const SweepPlan& plan);
 
 /// `sweeps` as SweepStore::status.
-std::string status_table(const std::string& store, std::span<const StoredSweep> sweeps);
-std::string status_json(const std::string& store, std::span<const StoredSweep> sweeps);
+std::string status_table(const std::string& store, std::span<const lab::StoredSweep> sweeps);
+std::string status_json(const std::string& store, std::span<const lab::StoredSweep> sweeps);
 
-/// Guesses are of an unknown machine: how many times longer points take here, by those that are done; 1 if
-/// none are.
+/// Guesses are of an unknown machine: how many times longer points take here, by those that are
+/// done; 1 if none are.
 double calibration(double seconds, double guess);
 
 }  // namespace tamis::cli

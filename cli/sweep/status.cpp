@@ -13,18 +13,18 @@
 namespace tamis::cli {
 namespace {
 
-double left(const StoredSweep& sweep) {
+double left(const lab::StoredSweep& sweep) {
   return sweep.missing_guess * calibration(sweep.done_seconds, sweep.done_guess);
 }
 
 }  // namespace
 
-std::string status_table(const std::string& store, std::span<const StoredSweep> sweeps) {
+std::string status_table(const std::string& store, std::span<const lab::StoredSweep> sweeps) {
   if (sweeps.empty()) return fmt::format("{} holds no sweep yet\n", printable(store));
   std::vector<std::vector<std::string>> rows{
       {"sweep", "points", "done", "failed", "other grids", "took", "left, one core"}};
-  StoredSweep sum;
-  for (const StoredSweep& each : sweeps) {
+  lab::StoredSweep sum;
+  for (const lab::StoredSweep& each : sweeps) {
     rows.push_back({printable(each.sweep), std::to_string(each.points), std::to_string(each.done),
                     std::to_string(each.failed), std::to_string(each.others),
                     duration_text(each.done_seconds), duration_text(left(each))});
@@ -36,10 +36,10 @@ std::string status_table(const std::string& store, std::span<const StoredSweep> 
          fmt::format("\n{} of {} points done, {} failed\n", sum.done, sum.points, sum.failed);
 }
 
-std::string status_json(const std::string& store, std::span<const StoredSweep> sweeps) {
+std::string status_json(const std::string& store, std::span<const lab::StoredSweep> sweeps) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  StoredSweep sum;
-  for (const StoredSweep& each : sweeps) {
+  lab::StoredSweep sum;
+  for (const lab::StoredSweep& each : sweeps) {
     list.push_back({{"sweep", each.sweep},
                     {"points", each.points},
                     {"done", each.done},

@@ -1,5 +1,5 @@
-// What a failed command says: one sentence on standard error, under --json an object on standard output
-// too.
+// What a failed command says: one sentence on standard error, under --json an object on standard
+// output too.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ void Progress::show() {
   // Until every stage has shown its speed an estimate would promise too much.
   fmt::print(stderr, "\r\033[K{}", stages_[current_].name);
   if (measured)
-    fmt::print(stderr, " {:.0f} %, about {} left", 100 * spent / (spent + left), duration_text(left));
+    fmt::print(stderr, " {:.0f} %, about {} left", 100 * spent / (spent + left),
+               duration_text(left));
   std::fflush(stderr);
   shown_ = Clock::now();
 }

@@ -1,5 +1,5 @@
-// How far a long command is and how long it will take: one line on standard error if that is a terminal,
-// nothing otherwise.
+// How far a long command is and how long it will take: one line on standard error if that is a
+// terminal, nothing otherwise.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Aligned columns of text: the first column to the left, the others to the right, but for a last one of
-// words.
+// Aligned columns of text: the first column to the left, the others to the right, but for a last
+// one of words.
 #pragma once
 
 #include <string>

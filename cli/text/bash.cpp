@@ -50,11 +50,13 @@ std::string bash_completion(const ProgramText& program) {
     if (c == ' ') c = '|';
 
   std::string out = "# bash completion for tamis, printed by: tamis completion bash\n_tamis() {\n";
-  out += "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= i\n";
-  out += fmt::format("  local options='{}' values= files=0\n", option_words(program.program.options));
+  out +=
+      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= i\n";
+  out +=
+      fmt::format("  local options='{}' values= files=0\n", option_words(program.program.options));
   out += "  for ((i = 1; i < COMP_CWORD; i++)); do\n";
-  out += fmt::format("    case ${{COMP_WORDS[i]}} in {}) command=${{COMP_WORDS[i]}}; break ;; esac\n",
-                     pattern);
+  out += fmt::format(
+      "    case ${{COMP_WORDS[i]}} in {}) command=${{COMP_WORDS[i]}}; break ;; esac\n", pattern);
   out += "  done\n";
   out += "  case $command:$previous in\n" + after_options;
   out += "    *)\n  case $command in\n";

@@ -65,7 +65,8 @@ std::string OptionText::heading() const {
 std::string CommandText::full_name() const { return name == "tamis" ? name : "tamis " + name; }
 
 std::string CommandText::usage() const {
-  constexpr std::size_t most_columns = 40;  // a longer list of words stands below, among the arguments
+  constexpr std::size_t most_columns =
+      40;  // a longer list of words stands below, among the arguments
   std::string text = full_name();
   for (const OptionText& item : positionals) {
     const std::string& shown = item.value.size() > most_columns ? item.word : item.value;
@@ -110,9 +111,10 @@ std::vector<OptionText> exit_statuses() {
 }
 
 std::vector<OptionText> environment() {
-  return {entry("TAMIS_TARGET",
-                "the set of CPU kernels to use, one of those that tamis info lists; the fastest that "
-                "runs here if not set")};
+  return {
+      entry("TAMIS_TARGET",
+            "the set of CPU kernels to use, one of those that tamis info lists; the fastest that "
+            "runs here if not set")};
 }
 
 }  // namespace tamis::cli

@@ -1,5 +1,5 @@
-// What the program says about itself, read from the declared options: the one source of help, manual and
-// shell completion.
+// What the program says about itself, read from the declared options: the one source of help,
+// manual and shell completion.
 #pragma once
 
 #include <string>

@@ -46,7 +46,8 @@ std::string fish_completion(const ProgramText& program) {
     for (const OptionText& item : command.positionals) {
       if (item.takes_file) out += fmt::format("complete -c tamis{} -F\n", condition);
       if (!item.choices.empty())
-        out += fmt::format("complete -c tamis{} -a '{}'\n", condition, fmt::join(item.choices, " "));
+        out +=
+            fmt::format("complete -c tamis{} -a '{}'\n", condition, fmt::join(item.choices, " "));
     }
   }
   return out;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t width = 80;
 
-/// `text` in lines of at most `width` columns, all but the first indented; `used` columns of the first
-/// are taken.
+/// `text` in lines of at most `width` columns, all but the first indented; `used` columns of the
+/// first are taken.
 std::string wrap(const std::string& text, std::size_t indent, std::size_t used) {
   std::istringstream words(text);
   std::string out;
@@ -44,8 +44,8 @@ std::string entries(const std::string& title, const std::vector<OptionText>& ite
       line.clear();
     }
     line.resize(column, ' ');
-    out += line +
-           wrap(item.repeats ? item.text + " (may be given more than once)" : item.text, column, column);
+    out += line + wrap(item.repeats ? item.text + " (may be given more than once)" : item.text,
+                       column, column);
   }
   return out;
 }

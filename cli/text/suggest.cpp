@@ -9,7 +9,8 @@
 namespace tamis::cli {
 namespace {
 
-/// Optimal string alignment: no letter is edited twice. Time and memory are the product of the lengths.
+/// Optimal string alignment: no letter is edited twice. Time and memory are the product of the
+/// lengths.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)
@@ -19,8 +20,8 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
         here = i + j;
         continue;
       }
-      here = std::min(
-          {edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      here = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1,
+                       edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         here = std::min(here, edits[i - 2][j - 2] + 1);
     }

@@ -19,7 +19,8 @@ namespace {
 /// CLI11's own message, as the beginning of a longer sentence.
 std::string plain(const CLI::ParseError& error) {
   std::string sentence = printable(error.what());
-  while (!sentence.empty() && (sentence.back() == ' ' || sentence.back() == '.')) sentence.pop_back();
+  while (!sentence.empty() && (sentence.back() == ' ' || sentence.back() == '.'))
+    sentence.pop_back();
   if (sentence.starts_with("The ") || sentence.starts_with("Could ")) sentence[0] += 'a' - 'A';
   return sentence;
 }
@@ -67,11 +68,12 @@ std::span<const char* const> words_of(int argc, const char* const* argv) {
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
   const auto parsed = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
-  const auto option =
-      std::ranges::find_if(rest, [](const std::string& word) { return word.size() > 1 && word[0] == '-'; });
+  const auto option = std::ranges::find_if(
+      rest, [](const std::string& word) { return word.size() > 1 && word[0] == '-'; });
   const bool incomplete = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   std::string sentence = plain(error);
-  if ((incomplete || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && option != rest.end()) {
+  if ((incomplete || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) &&
+      option != rest.end()) {
     sentence = unknown_option(app, *option);  // what else is wrong may well follow from it
   } else if (incomplete && parsed.empty()) {
     sentence = unknown_command(app, rest.empty() ? "" : rest.front());
@@ -79,15 +81,17 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
     const std::string name = sentence.substr(0, sentence.find(':'));
     const CLI::Option* mismatched = option_named(app, name);
     const bool twice = mismatched != nullptr && mismatched->count() > 1;
-    sentence = fmt::format("{}: {}", name,
-                           twice ? "is given more than once; give it once" : "its value is missing");
+    sentence = fmt::format(
+        "{}: {}", name, twice ? "is given more than once; give it once" : "its value is missing");
   }
   return fmt::format("{} (see tamis {}--help)", sentence,
                      parsed.empty() ? "" : parsed.front()->get_name() + ' ');
 }
 
 void check_values(const CLI::App& app, int argc, const char* const* argv) {
-  const auto name_in = [](std::string_view word) { return std::string(word.substr(0, word.find('='))); };
+  const auto name_in = [](std::string_view word) {
+    return std::string(word.substr(0, word.find('=')));
+  };
   const auto names_option = [&](std::string_view word) {
     return word.starts_with('-') && option_named(app, name_in(word)) != nullptr;
   };
@@ -99,8 +103,8 @@ void check_values(const CLI::App& app, int argc, const char* const* argv) {
     const std::string name = name_in(word);
     const bool is_switch = option_named(app, name)->get_items_expected_max() == 0;
     if (is_switch && word != name)
-      throw Error(Code::usage,
-                  fmt::format("{}: takes no value; give {} or leave it out", printable(word), name));
+      throw Error(Code::usage, fmt::format("{}: takes no value; give {} or leave it out",
+                                           printable(word), name));
     const bool takes_next = word == name && i + 1 < words.size() && names_option(words[i + 1]);
     if (!is_switch && (takes_next || word == name + '='))
       throw Error(Code::usage, fmt::format("{}: its value is missing", name));

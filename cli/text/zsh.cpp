@@ -33,8 +33,8 @@ std::string specifications(const std::vector<OptionText>& options) {
     const std::string value =
         option.value.empty() ? "" : fmt::format(":{}:{}", quoted(option.value), action(option));
     if (option.short_name.empty())
-      out += fmt::format(" \\\n      '{}--{}[{}]{}'", option.repeats ? "*" : "", option.long_name, text,
-                         value);
+      out += fmt::format(" \\\n      '{}--{}[{}]{}'", option.repeats ? "*" : "", option.long_name,
+                         text, value);
     else
       out += fmt::format(" \\\n      '(-{0} --{1})'{{-{0},--{1}}}'[{2}]{3}'", option.short_name,
                          option.long_name, text, value);
@@ -50,12 +50,12 @@ std::string zsh_completion(const ProgramText& program) {
   std::string cases;
   for (const CommandText& command : program.commands) {
     names += fmt::format(" \\\n        '{}:{}'", command.name, quoted(command.summary));
-    cases +=
-        fmt::format("    {})\n      _arguments{}{}", command.name, global, specifications(command.options));
+    cases += fmt::format("    {})\n      _arguments{}{}", command.name, global,
+                         specifications(command.options));
     for (std::size_t i = 0; i < command.positionals.size(); ++i) {
       const OptionText& item = command.positionals[i];
-      cases += fmt::format(" \\\n      '{}{}:{}:{}'", i + 1, item.required ? "" : ":", quoted(item.value),
-                           action(item));
+      cases += fmt::format(" \\\n      '{}{}:{}:{}'", i + 1, item.required ? "" : ":",
+                           quoted(item.value), action(item));
     }
     cases += "\n      ;;\n";
   }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include <tamis/refutation.h>
+#include <tamis/lab/refutation.h>
 #include <tamis/text.h>
 
 #include "decide/evidence.h"
@@ -27,11 +27,12 @@ bool looks_like_json(const std::string& path) {
 }
 
 int verify_refutation(const PatternFile& file, const std::string& path, const Globals& globals) {
-  const Pattern pattern = file.read();
-  const Refutation refutation = read_refutation(path);
+  const lab::Pattern pattern = file.read();
+  const lab::Refutation refutation = lab::read_refutation(path);
   const auto begin = std::chrono::steady_clock::now();
-  const RefutationCheck check = check_refutation(pattern, refutation);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const lab::RefutationCheck check = lab::check_refutation(pattern, refutation);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (globals.json) {
     fmt::print("{}", json_text(nlohmann::ordered_json{
                          {"holds", check.holds},
@@ -39,7 +40,7 @@ int verify_refutation(const PatternFile& file, const std::string& path, const Gl
                          {"dim", refutation.dim},
                          {"hidden", refutation.hidden ? nlohmann::ordered_json(*refutation.hidden)
                                                       : nlohmann::ordered_json()},
-                         {"grounds", name_of(refutation.grounds)},
+                         {"grounds", lab::name_of(refutation.grounds)},
                          {"pattern", file.name},
                          {"dropped", pattern.dropped},
                          {"refutation", path},
@@ -51,10 +52,10 @@ int verify_refutation(const PatternFile& file, const std::string& path, const Gl
       "{}"
       "refutation    {}: of {} column{}{}, by {}\n"
       "verdict       {}\n",
-      printable(file.name), pattern.rows, pattern.cols, pattern.nonzeros(), dropped_text(pattern, 14),
-      printable(path), refutation.dim, refutation.dim == 1 ? "" : "s",
+      printable(file.name), pattern.rows, pattern.cols, pattern.nonzeros(),
+      dropped_text(pattern, 14), printable(path), refutation.dim, refutation.dim == 1 ? "" : "s",
       refutation.hidden ? fmt::format(" with hidden size {}", *refutation.hidden) : "",
-      name_of(refutation.grounds),
+      lab::name_of(refutation.grounds),
       !check.holds ? "no: " + check.why
       : refutation.hidden
           ? "it holds: nothing of so many columns and this hidden size weakly produces the pattern"

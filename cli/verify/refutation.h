@@ -8,10 +8,12 @@
 
 namespace tamis::cli {
 
-/// Whether the file is JSON text: a safetensors file has its length, and so a zero byte, at the front.
+/// Whether the file is JSON text: a safetensors file has its length, and so a zero byte, at the
+/// front.
 bool looks_like_json(const std::string& path);
 
 /// Prints the verdict; exit status 0 if the refutation holds, 1 if not.
-int verify_refutation(const PatternFile& pattern, const std::string& refutation, const Globals& globals);
+int verify_refutation(const PatternFile& pattern, const std::string& refutation,
+                      const Globals& globals);
 
 }  // namespace tamis::cli

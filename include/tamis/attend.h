@@ -14,7 +14,7 @@
 #include <tamis/heads.h>
 #include <tamis/workspace.h>
 
-namespace tamis::sieve {
+namespace tamis {
 
 /// Query rows per KV head (queries times the query heads that share it) of one sequence up to which
 /// attention is sparse. More are prefill: every block is decoded once for all rows.
@@ -26,13 +26,13 @@ inline constexpr std::int64_t pass_rows = 16;
 struct Batch {
   std::span<const Sequence> sequences;
   std::span<const std::int64_t> queries;  ///< one per sequence, ≥ 0
-  /// One per query, sequence after sequence: it sees tokens 0 … seen − 1. Empty: the last query of a
-  /// sequence sees all of its tokens, the one before it one less, and so on.
+  /// One per query, sequence after sequence: it sees tokens 0 … seen − 1. Empty: the last query of
+  /// a sequence sees all of its tokens, the one before it one less, and so on.
   std::span<const std::int64_t> seen;
 };
 
-/// A batch, checked and cut into pieces of work. Made once a step, used for the caches of all layers, which
-/// must have as many heads and hold the same sequences at the same lengths.
+/// A batch, checked and cut into pieces of work. Made once a step, used for the caches of all
+/// layers, which must have as many heads and hold the same sequences at the same lengths.
 class TAMIS_API Plan {
  public:
   /// Throws `usage` if a sequence is missing, or a query sees more tokens than there are.
@@ -44,8 +44,8 @@ class TAMIS_API Plan {
     std::int64_t first_query;  ///< among the queries of all sequences
     std::int64_t queries;
   };
-  /// Some query rows of one KV head of one sequence: rows that are query i / group of its sequence and head
-  /// i % group of those that share the KV head, for i = first_row … first_row + rows − 1.
+  /// Some query rows of one KV head of one sequence: rows that are query i / group of its sequence
+  /// and head i % group of those that share the KV head, for i = first_row … first_row + rows − 1.
   struct Item {
     std::int64_t part;
     std::int64_t head;  ///< KV head
@@ -67,8 +67,8 @@ class TAMIS_API Plan {
   std::vector<std::int64_t> seen_;
 };
 
-/// Rows of queries or outputs, strides in elements: query i of all sequences' queries, head h, channel c is
-/// element i·query_stride + h·head_stride + c.
+/// Rows of queries or outputs, strides in elements: query i of all sequences' queries, head h,
+/// channel c is element i·query_stride + h·head_stride + c.
 struct QueryRows {
   const void* data = nullptr;
   DType dtype = DType::f32;  ///< f32, f16 or bf16
@@ -86,9 +86,10 @@ struct OutputRows {
 enum class Reached : std::uint8_t {
   met = 0,          ///< the budget
   stored_bits = 1,  ///< a mass budget was not proved: all stored bits were read, and prove `tau`
-  look_alone = 2,   ///< a budget of bytes was exceeded by what is read anyway: the first look, raw tokens,
-                    ///< or everything where attention is dense
-  not_finite = 3,   ///< the query, or its logits, are not finite: output NaN, certificate of infinities
+  look_alone = 2,   ///< a budget of bytes was exceeded by what is read anyway: the first look, raw
+                   ///< tokens, or everything where attention is dense
+  not_finite =
+      3,  ///< the query, or its logits, are not finite: output NaN, certificate of infinities
 };
 [[nodiscard]] TAMIS_API const char* words_for(Reached reached);
 
@@ -106,17 +107,19 @@ enum class Grade : std::uint8_t {
   proved = 0,  ///< they hold: deterministic, rounding included, derived in docs/certificates.md
 };
 
-/// For one query of one head. What was read is counted once per KV head and pass: rows that share a KV
-/// head share the reading, and each of their certificates holds the same counts.
+/// For one query of one head. What was read is counted once per KV head and pass: rows that share a
+/// KV head share the reading, and each of their certificates holds the same counts.
 struct Certificate {
-  double tau = 0;        ///< total-variation distance between exact attention and the weights used, at most
+  double tau =
+      0;  ///< total-variation distance between exact attention and the weights used, at most
   double error = 0;      ///< ‖out − exact‖₂, at most
   double lse_error = 0;  ///< |lse − exact|, at most
   Reached reached = Reached::met;
   Dense dense = Dense::no;
   Grade grade = Grade::proved;
   std::int64_t raw_keys = 0;  ///< read as appended
-  std::int64_t keys[4] = {};  ///< coded keys by the deepest level read; with raw_keys, the keys seen
+  std::int64_t keys[4] =
+      {};  ///< coded keys by the deepest level read; with raw_keys, the keys seen
   std::int64_t raw_values = 0;
   std::int64_t centre_values =
       0;  ///< for which the mean of their block stands, or nothing where keys are dropped
@@ -128,7 +131,8 @@ struct Certificate {
 /// What is saved where there is a choice.
 enum class Prefer : std::uint8_t {
   bytes = 0,  ///< the first look reads one plane of every key
-  time = 1,   ///< it reads two at once, but for budgets of bytes: more bytes, fewer keys to come back to
+  time = 1,   ///< it reads two at once, but for budgets of bytes: more bytes, fewer keys to come
+              ///< back to
 };
 
 struct AttendOptions {
@@ -137,7 +141,8 @@ struct AttendOptions {
   std::int64_t dense_below = 0;
   /// Planes that the first look reads of all keys: 1, 2, or 0 for what `prefer` says.
   int look = 0;
-  /// Share of a mass budget that reading values may add to the error, relative to the values' spread.
+  /// Share of a mass budget that reading values may add to the error, relative to the values'
+  /// spread.
   double value_share = 0.4;
 };
 
@@ -148,14 +153,14 @@ struct Results {
   std::span<Certificate> certificates;  ///< one per row, or none
 };
 
-/// Attention of every query of `plan` over its sequence, reading only what `budgets` need: one for all
-/// query heads, or one for each; heads that share a KV head need budgets of one kind.
+/// Attention of every query of `plan` over its sequence, reading only what `budgets` need: one for
+/// all query heads, or one for each; heads that share a KV head need budgets of one kind.
 ///
-/// Safe to call from many threads on one Cache, each with its own Workspace; excludes only changes to the
-/// sequences of its plan. Allocates nothing once the workspace has seen a call as large. Same bits for any
-/// number of threads; a sequence's bits do not depend on the rest of the batch.
+/// Safe to call from many threads on one Cache, each with its own Workspace; excludes only changes
+/// to the sequences of its plan. Allocates nothing once the workspace has seen a call as large.
+/// Same bits for any number of threads; a sequence's bits do not depend on the rest of the batch.
 TAMIS_API void attend(const Cache& cache, const Plan& plan, const QueryRows& queries,
-                      std::span<const Budget> budgets, const AttendOptions& options, Workspace& workspace,
-                      const Results& results);
+                      std::span<const Budget> budgets, const AttendOptions& options,
+                      Workspace& workspace, const Results& results);
 
-}  // namespace tamis::sieve
+}  // namespace tamis

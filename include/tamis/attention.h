@@ -17,14 +17,17 @@ namespace tamis {
 // `usam` is a literal exponential and overflows to infinity where the logit exceeds 709; the
 // normalised forms subtract the row maximum first and do not. Safe to call concurrently.
 
-TAMIS_API void usam(View<const double> x, View<const double> w_q, View<const double> w_k, View<double> out);
-TAMIS_API void sam(View<const double> x, View<const double> w_q, View<const double> w_k, View<double> out);
+TAMIS_API void usam(View<const double> x, View<const double> w_q, View<const double> w_k,
+                    View<double> out);
+TAMIS_API void sam(View<const double> x, View<const double> w_q, View<const double> w_k,
+                   View<double> out);
 TAMIS_API void sa(View<const double> x, View<const double> w_q, View<const double> w_k,
                   View<const double> w_v, View<double> out);
 /// The causal forms: entries right of the diagonal are zero.
 TAMIS_API void cusam(View<const double> x, View<const double> w_q, View<const double> w_k,
                      View<double> out);
-TAMIS_API void csam(View<const double> x, View<const double> w_q, View<const double> w_k, View<double> out);
+TAMIS_API void csam(View<const double> x, View<const double> w_q, View<const double> w_k,
+                    View<double> out);
 TAMIS_API void csa(View<const double> x, View<const double> w_q, View<const double> w_k,
                    View<const double> w_v, View<double> out);
 
@@ -35,7 +38,8 @@ inline constexpr std::int64_t largest_dim = 1024;
 
 /// What the heads of one call share.
 struct Shape {
-  std::int64_t query_heads = 1;  ///< a multiple of kv_heads; head h reads KV head h·kv_heads/query_heads
+  std::int64_t query_heads =
+      1;  ///< a multiple of kv_heads; head h reads KV head h·kv_heads/query_heads
   std::int64_t kv_heads = 1;
   std::int64_t queries = 1;    ///< per query head
   std::int64_t head_dim = 0;   ///< d, of queries and keys; 1 … 1024
@@ -54,29 +58,31 @@ struct Shape {
 ///         Causal attention of a query at position p has seen = p + 1.
 ///   out   rows() × value_dim
 ///   lse   rows() values: log Σ exp(logit), natural logarithm
-/// A query that sees no key has out = 0 and lse = −inf. If NaN, infinity or an overflow of f32 in q, k
-/// or v reaches a result, throws `input` naming the row; a value that is not finite may spoil every
-/// query that shares its page, seen or not.
+/// A query that sees no key has out = 0 and lse = −inf. If NaN, infinity or an overflow of f32 in
+/// q, k or v reaches a result, throws `input` naming the row; a value that is not finite may spoil
+/// every query that shares its page, seen or not.
 ///
 /// Up to 8 rows per KV head (decode) K and V are read once in their own dtype: bytes moved =
-/// kv_heads·tokens·(d + d_v)·size_of(dtype), flops = 2·rows·tokens·(d + d_v). More rows (prefill) run
-/// in tiles of 16 or 32 queries at the arithmetic limit. Allocates nothing once the workspace has
-/// seen a call as large. Safe to call concurrently, each with its own Workspace. Same bits for any number
-/// of threads; a row's bits do not depend on the other rows of a decode call. `attention_rounding` bounds
-/// the distance from exact attention.
+/// kv_heads·tokens·(d + d_v)·size_of(dtype), flops = 2·rows·tokens·(d + d_v). More rows (prefill)
+/// run in tiles of 16 or 32 queries at the arithmetic limit. Allocates nothing once the workspace
+/// has seen a call as large. Safe to call concurrently, each with its own Workspace. Same bits for
+/// any number of threads; a row's bits do not depend on the other rows of a decode call.
+/// `attention_rounding` bounds the distance from exact attention.
 TAMIS_API void dense(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                      std::span<const std::int64_t> seen, Workspace& workspace, View<float> out,
                      std::span<float> lse);
 
 /// The same attention in f64 and plain loops, on the calling thread: the reference that `dense` is
-/// compared with. Allocates 8·tokens·(d + d_v) bytes for a head at a time. Safe to call concurrently.
+/// compared with. Allocates 8·tokens·(d + d_v) bytes for a head at a time. Safe to call
+/// concurrently.
 TAMIS_API void reference(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
-                         std::span<const std::int64_t> seen, View<double> out, std::span<double> lse);
+                         std::span<const std::int64_t> seen, View<double> out,
+                         std::span<double> lse);
 
 // ---- Softmax states: attention over parts of the keys that can be merged ----
 
-/// For each row: m the largest logit, l = Σ exp(logit − m), o = Σ exp(logit − m)·v, not divided by l.
-/// A row that has seen no key has m = −inf, l = 0, o = 0. Logits here are in units of log 2
+/// For each row: m the largest logit, l = Σ exp(logit − m), o = Σ exp(logit − m)·v, not divided by
+/// l. A row that has seen no key has m = −inf, l = 0, o = 0. Logits here are in units of log 2
 /// (base-2 exponentials), which is how the engines keep them; `finish` converts.
 struct SoftmaxStates {
   std::span<float> m;
@@ -103,7 +109,8 @@ struct Rounding {
   double lse = 0;    ///< |lse − exact|
 };
 
-/// query_norm = ‖q‖₂, key_norm ≥ ‖k_j‖₂ and value_norm ≥ ‖v_j‖₂ for every key seen; `keys` how many.
+/// query_norm = ‖q‖₂, key_norm ≥ ‖k_j‖₂ and value_norm ≥ ‖v_j‖₂ for every key seen; `keys` how
+/// many.
 TAMIS_API Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_norm,
                                       double key_norm, double value_norm);
 

@@ -9,7 +9,21 @@
 
 namespace tamis {
 
-enum class DType : std::uint8_t { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+enum class DType : std::uint8_t {
+  f16,
+  bf16,
+  f32,
+  f64,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean
+};
 
 /// Bytes of one element.
 TAMIS_API std::int64_t size_of(DType dtype);
@@ -28,7 +42,9 @@ struct bf16 {
 
 /// Exact: every f16 and bf16, denormals included, is a float.
 TAMIS_API float to_float(f16 x);
-inline float to_float(bf16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+inline float to_float(bf16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
 inline float to_float(float x) { return x; }
 
 /// Round to nearest, ties to even; overflow gives infinity and NaN stays NaN (made quiet).

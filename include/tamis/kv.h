@@ -8,11 +8,9 @@
 
 #include <tamis/dtype.h>
 #include <tamis/export.h>
+#include <tamis/page.h>
 
 namespace tamis {
-
-/// Tokens in a page.
-inline constexpr std::int64_t page_tokens = 128;
 
 /// The keys and values of one KV head: token t's key is row t % 128 of page t / 128.
 /// The memory is the caller's and must not change while a call reads it.

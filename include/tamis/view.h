@@ -7,7 +7,8 @@
 
 namespace tamis {
 
-/// `rows` × `cols` elements, row i starting at data + i·stride. Copies are views of the same memory.
+/// `rows` × `cols` elements, row i starting at data + i·stride. Copies are views of the same
+/// memory.
 template <class T>
 struct View {
   T* data = nullptr;

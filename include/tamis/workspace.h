@@ -1,4 +1,5 @@
-// Scratch memory and the threads that work with it, owned by the caller so that hot calls allocate nothing.
+// Scratch memory and the threads that work with it, owned by the caller so that hot calls allocate
+// nothing.
 #pragma once
 
 #include <memory>
@@ -8,12 +9,13 @@
 
 namespace tamis {
 
-/// One per calling thread: a call throws `usage` if another thread's call is using its Workspace. Scratch
-/// grows to the largest call it has seen and is kept. Results never depend on the number of threads.
+/// One per calling thread: a call throws `usage` if another thread's call is using its Workspace.
+/// Scratch grows to the largest call it has seen and is kept. Results never depend on the number of
+/// threads.
 class TAMIS_API Workspace {
  public:
-  /// `threads` = 0, or more than there are, takes all of the default executor: every core this process may
-  /// use.
+  /// `threads` = 0, or more than there are, takes all of the default executor: every core this
+  /// process may use.
   explicit Workspace(int threads = 0);
   /// The same on an executor of the caller's, which must outlive it.
   Workspace(int threads, Executor& executor);

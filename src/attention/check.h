@@ -5,8 +5,9 @@
 
 #include <tamis/attention.h>
 #include "core/fail.h"
+#include "core/inside.h"
 
-namespace tamis {
+namespace tamis::attention {
 
 /// Beyond any memory, and small enough that no product of sizes overflows.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
@@ -16,7 +17,7 @@ inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 template <class T>
 void check_not_null(const char* name, View<T> matrix) {
   if (matrix.data == nullptr && matrix.rows > 0)
-    fail(Code::usage, "{} is null; it must have {} rows", name, matrix.rows);
+    core::fail(Code::usage, "{} is null; it must have {} rows", name, matrix.rows);
 }
 
 /// Throws `usage` unless both head sizes lie in 1 … largest_dim.
@@ -26,15 +27,16 @@ void check_kv_dtype(DType dtype);
 /// Throws `usage` if a KV head's pages are known to hold another type.
 void check_dtype(DType dtype, const KvPages& pages, std::size_t head);
 /// Throws `usage`, naming the argument, unless shape, q, kv and seen fit together.
-void check_arguments(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
-                     std::span<const std::int64_t> seen);
+TAMIS_INSIDE void check_arguments(const Shape& shape, View<const float> q,
+                                  std::span<const KvPages> kv, std::span<const std::int64_t> seen);
 /// Throws `usage` unless a result of shape.rows() rows of value_dim fits `o` and `scalars`.
 template <class T>
 void check_result(const Shape& shape, View<T> o, std::size_t scalars);
 
 /// Keys that query i sees on a KV head.
-inline std::int64_t keys_seen(std::span<const std::int64_t> seen, std::int64_t i, const KvPages& kv) {
+inline std::int64_t keys_seen(std::span<const std::int64_t> seen, std::int64_t i,
+                              const KvPages& kv) {
   return seen.empty() ? kv.tokens : seen[static_cast<std::size_t>(i)];
 }
 
-}  // namespace tamis
+}  // namespace tamis::attention

@@ -10,7 +10,7 @@
 #include "attention/workspace.h"
 #include "core/parallel.h"
 
-namespace tamis {
+namespace tamis::attention {
 namespace {
 
 /// Where things are for one call; sizes in floats.
@@ -19,13 +19,14 @@ struct Plan {
   std::int64_t spans;  // per KV head, the most that any head has
 };
 
-Stretch stretch(const void* page, std::int64_t keys, std::int64_t dim, std::int64_t stride, DType dtype) {
+Stretch stretch(const void* page, std::int64_t keys, std::int64_t dim, std::int64_t stride,
+                DType dtype) {
   return {page, stride == dim ? keys * dim * size_of(dtype) : 0};
 }
 
 /// Turns a page's logits into weights and returns by how much what came before shrinks.
-float weigh_row(const Kernels& kernels, float* s, std::int64_t seen, std::int64_t keys, float& m,
-                float& l) {
+float weigh_row(const kernels::Kernels& kernels, float* s, std::int64_t seen, std::int64_t keys,
+                float& m, float& l) {
   if (seen < keys) std::fill(s + std::max<std::int64_t>(seen, 0), s + keys, 0.0F);
   if (seen <= 0) return 1.0F;
   const float top = std::max(m, kernels.maximum(s, static_cast<int>(seen)));
@@ -45,7 +46,8 @@ void attend_span(const DenseCall& call, const Plan& plan, std::int64_t kv_head, 
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
   begin(plan.few, sums);
   std::int64_t most = 0;  // keys that some row sees
-  for (std::int64_t i = 0; i < shape.queries; ++i) most = std::max(most, keys_seen(call.seen, i, kv));
+  for (std::int64_t i = 0; i < shape.queries; ++i)
+    most = std::max(most, keys_seen(call.seen, i, kv));
 
   const std::int64_t end = std::min(most, (span + 1) * span_keys);
   for (std::int64_t first = span * span_keys; first < end; first += page_tokens) {
@@ -75,7 +77,8 @@ void scale_queries(const DenseCall& call, const FewRows& few, std::int64_t kv_he
     const auto from = call.q.row(row_of(call.shape, kv_head, r).index);
     std::fill(to, to + few.q_stride, 0.0F);
     for (std::size_t c = 0; c < from.size(); ++c)
-      to[place(call.kernels, call.type, static_cast<std::int64_t>(c))] = from[c] * call.factor;
+      to[kernels::place(call.kernels, call.type, static_cast<std::int64_t>(c))] =
+          from[c] * call.factor;
   }
 }
 
@@ -95,18 +98,18 @@ void add_page(const DenseCall& call, const FewRows& few, const float* scaled, co
   const auto keys = static_cast<int>(page.keys);
   const auto d_v = static_cast<int>(call.shape.value_dim);
   float* weights = scratch;
-  float* page_sum = scratch + few.rows * page_keys;
+  float* page_sum = scratch + few.rows * page_tokens;
   // While K is used V comes in, and while V is used the next page's K does.
   const Stretch v_ahead = stretch(page.v, page.keys, d_v, page.v_stride, call.shape.dtype);
   call.kernels.logits[call.type](scaled, few.q_stride, rows, page.k, page.k_stride, keys,
-                                 static_cast<int>(call.shape.head_dim), weights, page_keys, v_ahead.from,
-                                 v_ahead.bytes);
+                                 static_cast<int>(call.shape.head_dim), weights, page_tokens,
+                                 v_ahead.from, v_ahead.bytes);
   float shrink[decode_rows];
   for (std::int64_t r = 0; r < few.rows; ++r)
-    shrink[r] = weigh_row(call.kernels, weights + r * page_keys, std::min(sees[r], page.keys), page.keys,
-                          sums.m[r], sums.l[r]);
-  call.kernels.combine[call.type](weights, page_keys, rows, page.v, page.v_stride, keys, d_v, page_sum,
-                                  few.o_stride, next.from, next.bytes);
+    shrink[r] = weigh_row(call.kernels, weights + r * page_tokens,
+                          std::min(sees[r], page.keys), page.keys, sums.m[r], sums.l[r]);
+  call.kernels.combine[call.type](weights, page_tokens, rows, page.v, page.v_stride, keys,
+                                  d_v, page_sum, few.o_stride, next.from, next.bytes);
   for (std::int64_t r = 0; r < few.rows; ++r)
     call.kernels.scale_add(sums.o + r * few.o_stride, shrink[r], page_sum + r * few.o_stride,
                            static_cast<int>(few.o_stride));
@@ -128,7 +131,8 @@ void hand_out(const DenseCall& call, const FewRows& few, std::int64_t kv_head, c
     states.l[static_cast<std::size_t>(i)] = sums.l[r];
     const auto o = states.o.row(i);
     for (std::size_t c = 0; c < o.size(); ++c)
-      o[c] = sums.o[r * few.o_stride + place(call.kernels, call.type, static_cast<std::int64_t>(c))];
+      o[c] = sums.o[r * few.o_stride +
+                    kernels::place(call.kernels, call.type, static_cast<std::int64_t>(c))];
   }
 }
 
@@ -145,12 +149,13 @@ void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStat
   for (std::int64_t h = 0; h < shape.kv_heads; ++h)
     scale_queries(call, few, h, scaled + h * few.query_floats());
 
-  parallel_for(shape.kv_heads * plan.spans, workspace.crew(), [&](std::int64_t item, int worker) {
-    const std::int64_t head = item / plan.spans;
-    attend_span(call, plan, head, item % plan.spans, scaled + head * few.query_floats(),
-                workspace.worker[static_cast<std::size_t>(worker)].get(few.page_floats()),
-                few_sums(few, partial + item * few.sum_floats()));
-  });
+  core::parallel_for(
+      shape.kv_heads * plan.spans, workspace.crew(), [&](std::int64_t item, int worker) {
+        const std::int64_t head = item / plan.spans;
+        attend_span(call, plan, head, item % plan.spans, scaled + head * few.query_floats(),
+                    workspace.worker[static_cast<std::size_t>(worker)].get(few.page_floats()),
+                    few_sums(few, partial + item * few.sum_floats()));
+      });
 
   for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
     float* of_head = partial + h * plan.spans * few.sum_floats();
@@ -161,4 +166,4 @@ void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStat
   }
 }
 
-}  // namespace tamis
+}  // namespace tamis::attention

@@ -28,9 +28,10 @@ Matrix product(View<const double> a, View<const double> b) {
 
 void check(View<const double> x, View<const double> w, const char* name) {
   if (w.rows != x.cols)
-    fail(Code::usage, "{} has {} rows; it must have as many as x has columns, {}", name, w.rows, x.cols);
-  check_not_null("x", x);
-  check_not_null(name, w);
+    core::fail(Code::usage, "{} has {} rows; it must have as many as x has columns, {}", name,
+               w.rows, x.cols);
+  attention::check_not_null("x", x);
+  attention::check_not_null(name, w);
 }
 
 /// Calls row(i, logits) for every row i with the logits that it may attend to: all, or 0 … i.
@@ -40,7 +41,8 @@ void for_each_row(View<const double> x, View<const double> w_q, View<const doubl
   check(x, w_q, "w_q");
   check(x, w_k, "w_k");
   if (w_q.cols != w_k.cols)
-    fail(Code::usage, "w_q has {} columns and w_k {}; they must have the same number", w_q.cols, w_k.cols);
+    core::fail(Code::usage, "w_q has {} columns and w_k {}; they must have the same number",
+               w_q.cols, w_k.cols);
   const Matrix q = product(x, w_q);
   const Matrix k = product(x, w_k);
   std::vector<double> logits;
@@ -64,9 +66,9 @@ void normalise(std::vector<double>& logits) {
 
 void check_square(View<const double> x, View<double> out) {
   if (out.rows != x.rows || out.cols != x.rows)
-    fail(Code::usage, "the output is {} × {}; for {} rows of x it must be {} × {}", out.rows, out.cols,
-         x.rows, x.rows, x.rows);
-  check_not_null("the output", out);
+    core::fail(Code::usage, "the output is {} × {}; for {} rows of x it must be {} × {}", out.rows,
+               out.cols, x.rows, x.rows, x.rows);
+  attention::check_not_null("the output", out);
 }
 
 void unnormalised(View<const double> x, View<const double> w_q, View<const double> w_k, bool causal,
@@ -92,12 +94,13 @@ void normalised(View<const double> x, View<const double> w_q, View<const double>
   });
 }
 
-void attended(View<const double> x, View<const double> w_q, View<const double> w_k, View<const double> w_v,
-              bool causal, View<double> out) {
+void attended(View<const double> x, View<const double> w_q, View<const double> w_k,
+              View<const double> w_v, bool causal, View<double> out) {
   check(x, w_v, "w_v");
   if (out.rows != x.rows || out.cols != w_v.cols)
-    fail(Code::usage, "the output is {} × {}; it must be {} × {}", out.rows, out.cols, x.rows, w_v.cols);
-  check_not_null("the output", out);
+    core::fail(Code::usage, "the output is {} × {}; it must be {} × {}", out.rows, out.cols, x.rows,
+               w_v.cols);
+  attention::check_not_null("the output", out);
   const Matrix v = product(x, w_v);
   for_each_row(x, w_q, w_k, causal, [&](std::int64_t i, std::vector<double>& logits) {
     normalise(logits);
@@ -122,12 +125,12 @@ void sam(View<const double> x, View<const double> w_q, View<const double> w_k, V
 void csam(View<const double> x, View<const double> w_q, View<const double> w_k, View<double> out) {
   normalised(x, w_q, w_k, true, out);
 }
-void sa(View<const double> x, View<const double> w_q, View<const double> w_k, View<const double> w_v,
-        View<double> out) {
+void sa(View<const double> x, View<const double> w_q, View<const double> w_k,
+        View<const double> w_v, View<double> out) {
   attended(x, w_q, w_k, w_v, false, out);
 }
-void csa(View<const double> x, View<const double> w_q, View<const double> w_k, View<const double> w_v,
-         View<double> out) {
+void csa(View<const double> x, View<const double> w_q, View<const double> w_k,
+         View<const double> w_v, View<double> out) {
   attended(x, w_q, w_k, w_v, true, out);
 }
 

@@ -6,12 +6,13 @@
 
 #include <tamis/attention.h>
 
+#include "core/inside.h"
 #include "kernels/kernels.h"
 
-namespace tamis {
+namespace tamis::attention {
 
-/// Rows per KV head up to which `decode` is used. Above it a tile of queries is full enough that the
-/// arithmetic, not the reading of K and V, sets the time.
+/// Rows per KV head up to which `decode` is used. Above it a tile of queries is full enough that
+/// the arithmetic, not the reading of K and V, sets the time.
 inline constexpr std::int64_t decode_rows = 8;
 
 /// One call with its arguments checked.
@@ -20,14 +21,16 @@ struct DenseCall {
   View<const float> q;
   std::span<const KvPages> kv;
   std::span<const std::int64_t> seen;
-  const Kernels& kernels;
-  KvType type;
+  const kernels::Kernels& kernels;
+  kernels::KvType type;
   float factor;  ///< scale·log₂e, folded into the queries: logits are exponents of 2
 };
 
 /// The kernels that read keys and values of a type.
-inline KvType kv_type(DType dtype) {
-  return dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16;
+inline kernels::KvType kv_type(DType dtype) {
+  return dtype == DType::f32   ? kernels::kv_f32
+         : dtype == DType::f16 ? kernels::kv_f16
+                               : kernels::kv_bf16;
 }
 
 /// The rows that share a KV head, query-major, so that neighbours see about as many keys: row r is
@@ -43,8 +46,8 @@ inline Row row_of(const Shape& shape, std::int64_t kv_head, std::int64_t r) {
 }
 
 /// The call of arguments that have been checked.
-DenseCall dense_call(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
-                     std::span<const std::int64_t> seen);
+TAMIS_INSIDE DenseCall dense_call(const Shape& shape, View<const float> q,
+                                  std::span<const KvPages> kv, std::span<const std::int64_t> seen);
 
 void decode(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
 void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxStates& states);
@@ -53,4 +56,4 @@ inline std::int64_t round_up(std::int64_t x, std::int64_t multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-}  // namespace tamis
+}  // namespace tamis::attention

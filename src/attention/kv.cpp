@@ -9,11 +9,12 @@ namespace {
 
 std::int64_t pages_for(std::int64_t tokens) { return (tokens + page_tokens - 1) / page_tokens; }
 
-void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std::int64_t value_dim) {
-  check_kv_dtype(dtype);
+void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim,
+                 std::int64_t value_dim) {
+  attention::check_kv_dtype(dtype);
   if (kv_heads < 1 || head_dim < 1 || value_dim < 1)
-    fail(Code::usage, "{} KV heads of sizes {} and {}: all must be positive", kv_heads, head_dim,
-         value_dim);
+    core::fail(Code::usage, "{} KV heads of sizes {} and {}: all must be positive", kv_heads,
+               head_dim, value_dim);
 }
 
 }  // namespace
@@ -21,9 +22,9 @@ void check_heads(DType dtype, std::int64_t kv_heads, std::int64_t head_dim, std:
 PageTables::PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads,
                        std::int64_t tokens, std::int64_t head_dim, std::int64_t value_dim) {
   check_heads(dtype, kv_heads, head_dim, value_dim);
-  if (tokens < 0) fail(Code::usage, "tokens is {}; it must not be negative", tokens);
+  if (tokens < 0) core::fail(Code::usage, "tokens is {}; it must not be negative", tokens);
   if (tokens > 0 && (k == nullptr || v == nullptr))
-    fail(Code::usage, "k or v is null for {} tokens", tokens);
+    core::fail(Code::usage, "k or v is null for {} tokens", tokens);
   const std::int64_t pages = pages_for(tokens);
   pages_.reserve(static_cast<std::size_t>(2 * kv_heads * pages));
   const auto add_pages = [&](const void* base, std::int64_t head, std::int64_t dim) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tamis {
+namespace tamis::attention {
 
 struct Page {
   const void* k;
@@ -13,4 +13,4 @@ struct Page {
   std::int64_t keys;  ///< at most 128
 };
 
-}  // namespace tamis
+}  // namespace tamis::attention

@@ -1,6 +1,7 @@
-// Dense attention of many queries: tiles of queries against pages of keys, at the speed of arithmetic.
-// Vectors run along the queries of a tile, so the softmax needs no horizontal sums and both products
-// are one kernel. An item is a few tiles of one KV head, which share each page they widen to f32.
+// Dense attention of many queries: tiles of queries against pages of keys, at the speed of
+// arithmetic. Vectors run along the queries of a tile, so the softmax needs no horizontal sums and
+// both products are one kernel. An item is a few tiles of one KV head, which share each page they
+// widen to f32.
 #include <algorithm>
 #include <limits>
 
@@ -9,11 +10,11 @@
 #include "attention/workspace.h"
 #include "core/parallel.h"
 
-namespace tamis {
+namespace tamis::attention {
 namespace {
 
-Tile start_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t first,
-                float* memory) {
+Tile start_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
+                std::int64_t first, float* memory) {
   const Shape& shape = call.shape;
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
   Tile tile{};
@@ -37,21 +38,21 @@ Tile start_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_hea
 
 /// The tokens of a page as floats in `scratch`, in a row: tiles broadcast them many times, and from
 /// memory with gaps or far away that would miss the caches.
-View<const float> widened(const DenseCall& call, const void* page, std::int64_t stride, std::int64_t keys,
-                          std::int64_t cols, float* scratch) {
+View<const float> widened(const DenseCall& call, const void* page, std::int64_t stride,
+                          std::int64_t keys, std::int64_t cols, float* scratch) {
   const auto* bytes = static_cast<const char*>(page);
   if (stride == cols) {
     call.kernels.widen[call.type](bytes, scratch, keys * cols);
   } else {
     for (std::int64_t j = 0; j < keys; ++j)
-      call.kernels.widen[call.type](bytes + j * stride * size_of(call.shape.dtype), scratch + j * cols,
-                                    cols);
+      call.kernels.widen[call.type](bytes + j * stride * size_of(call.shape.dtype),
+                                    scratch + j * cols, cols);
   }
   return {scratch, keys, cols};
 }
 
-void finish_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t first,
-                 const Tile& tile, const SoftmaxStates& states) {
+void finish_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
+                 std::int64_t first, const Tile& tile, const SoftmaxStates& states) {
   for (std::int64_t lane = 0; lane < plan.tile && first + lane < plan.rows; ++lane) {
     const std::int64_t row = row_of(call.shape, kv_head, first + lane).index;
     states.m[static_cast<std::size_t>(row)] = tile.m[lane];
@@ -72,13 +73,13 @@ TilePlan tile_plan(const DenseCall& call) {
   plan.tiles = std::max<std::int64_t>(1, item_rows / plan.tile);
   plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
   plan.tile_floats = round_up(plan.tile * (shape.head_dim + shape.value_dim + 4), 16);
-  plan.weight_floats = round_up(plan.tile * page_keys, 16);
-  plan.page_floats = page_keys * std::max(shape.head_dim, shape.value_dim);
+  plan.weight_floats = round_up(plan.tile * page_tokens, 16);
+  plan.page_floats = page_tokens * std::max(shape.head_dim, shape.value_dim);
   return plan;
 }
 
-Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
-                  float* scratch) {
+Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
+                  std::int64_t item, float* scratch) {
   Tiles tiles{};
   tiles.kv_head = kv_head;
   tiles.first_row = item * plan.tiles * plan.tile;
@@ -86,8 +87,8 @@ Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_h
   tiles.weights = scratch + plan.tiles * plan.tile_floats;
   tiles.page = tiles.weights + plan.tiles * plan.weight_floats;
   for (std::int64_t t = 0; t < tiles.count; ++t) {
-    tiles.tile[t] =
-        start_tile(call, plan, kv_head, tiles.first_row + t * plan.tile, scratch + t * plan.tile_floats);
+    tiles.tile[t] = start_tile(call, plan, kv_head, tiles.first_row + t * plan.tile,
+                               scratch + t * plan.tile_floats);
     tiles.most = std::max(tiles.most, tiles.tile[t].most);
   }
   return tiles;
@@ -107,7 +108,8 @@ void add_page(const DenseCall& call, const TilePlan& plan, const Tiles& tiles, s
     float* s = tiles.weights + t * plan.weight_floats;
     for (std::int64_t lane = 0; lane < plan.tile; ++lane) {
       const std::int64_t r = tiles.first_row + t * plan.tile + lane;
-      const std::int64_t sees = r < plan.rows ? keys_seen(call.seen, r / shape.group(), kv) - first : 0;
+      const std::int64_t sees =
+          r < plan.rows ? keys_seen(call.seen, r / shape.group(), kv) - first : 0;
       tile.seen[lane] = static_cast<float>(std::clamp<std::int64_t>(sees, 0, keys));
     }
     call.kernels.tile_logits(tile.q, k.data, k.stride, keys, d, s);
@@ -128,8 +130,8 @@ void finish_tiles(const DenseCall& call, const TilePlan& plan, const Tiles& tile
 
 namespace {
 
-void attend_item(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
-                 float* scratch, const SoftmaxStates& states) {
+void attend_item(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
+                 std::int64_t item, float* scratch, const SoftmaxStates& states) {
   const KvPages& kv = call.kv[static_cast<std::size_t>(kv_head)];
   const Tiles tiles = start_tiles(call, plan, kv_head, item, scratch);
   for (std::int64_t first = 0; first < tiles.most; first += page_tokens) {
@@ -147,11 +149,12 @@ void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxSta
   for (Scratch& worker : workspace.worker) worker.get(plan.worker_floats());
   const std::int64_t items = call.shape.kv_heads * plan.items;
   // The last rows see the most keys when causal: start with them, so that no long item comes last.
-  parallel_for(items, workspace.crew(), [&](std::int64_t i, int worker) {
+  core::parallel_for(items, workspace.crew(), [&](std::int64_t i, int worker) {
     const std::int64_t item = items - 1 - i;
     attend_item(call, plan, item % call.shape.kv_heads, item / call.shape.kv_heads,
-                workspace.worker[static_cast<std::size_t>(worker)].get(plan.worker_floats()), states);
+                workspace.worker[static_cast<std::size_t>(worker)].get(plan.worker_floats()),
+                states);
   });
 }
 
-}  // namespace tamis
+}  // namespace tamis::attention

@@ -21,8 +21,8 @@ double element(DType dtype, const void* row, std::int64_t c) {
 }
 
 /// Rows 0 … tokens − 1 of K or V as doubles.
-std::vector<double> gather(DType dtype, const void* const* pages, std::int64_t stride, std::int64_t tokens,
-                           std::int64_t dim) {
+std::vector<double> gather(DType dtype, const void* const* pages, std::int64_t stride,
+                           std::int64_t tokens, std::int64_t dim) {
   std::vector<double> rows(static_cast<std::size_t>(tokens * dim));
   for (std::int64_t t = 0; t < tokens; ++t) {
     const auto* page = static_cast<const char*>(pages[t / page_tokens]);
@@ -39,7 +39,8 @@ void attend_row(const Shape& shape, std::span<const float> q, const double* k, c
   double top = -std::numeric_limits<double>::infinity();
   for (std::size_t j = 0; j < weight.size(); ++j) {
     double dot = 0;
-    for (std::size_t c = 0; c < q.size(); ++c) dot += static_cast<double>(q[c]) * k[j * q.size() + c];
+    for (std::size_t c = 0; c < q.size(); ++c)
+      dot += static_cast<double>(q[c]) * k[j * q.size() + c];
     weight[j] = static_cast<double>(shape.scale) * dot;
     top = std::fmax(top, weight[j]);
   }
@@ -48,23 +49,25 @@ void attend_row(const Shape& shape, std::span<const float> q, const double* k, c
   lse = keys == 0 ? -std::numeric_limits<double>::infinity() : top + std::log(total);
   for (double& x : out) x = 0;
   for (std::size_t j = 0; j < weight.size(); ++j)
-    for (std::size_t c = 0; c < out.size(); ++c) out[c] += weight[j] / total * v[j * out.size() + c];
+    for (std::size_t c = 0; c < out.size(); ++c)
+      out[c] += weight[j] / total * v[j * out.size() + c];
 }
 
 }  // namespace
 
 void reference(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
                std::span<const std::int64_t> seen, View<double> out, std::span<double> lse) {
-  check_arguments(shape, q, kv, seen);
-  check_result(shape, out, lse.size());
+  attention::check_arguments(shape, q, kv, seen);
+  attention::check_result(shape, out, lse.size());
   for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
     const KvPages& head = kv[static_cast<std::size_t>(h)];
     const auto k = gather(shape.dtype, head.k, head.k_stride, head.tokens, shape.head_dim);
     const auto v = gather(shape.dtype, head.v, head.v_stride, head.tokens, shape.value_dim);
     const std::int64_t first = h * shape.group() * shape.queries;
     for (std::int64_t r = first; r < first + shape.group() * shape.queries; ++r) {
-      const std::int64_t keys = keys_seen(seen, r % shape.queries, head);
-      attend_row(shape, q.row(r), k.data(), v.data(), keys, out.row(r), lse[static_cast<std::size_t>(r)]);
+      const std::int64_t keys = attention::keys_seen(seen, r % shape.queries, head);
+      attend_row(shape, q.row(r), k.data(), v.data(), keys, out.row(r),
+                 lse[static_cast<std::size_t>(r)]);
     }
   }
 }

@@ -21,11 +21,11 @@ double gamma(double k) { return k * u < 1 ? k * u / (1 - k * u) : infinity; }
 
 }  // namespace
 
-Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_norm, double key_norm,
-                            double value_norm) {
-  check_head_sizes(shape);
+Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_norm,
+                            double key_norm, double value_norm) {
+  attention::check_head_sizes(shape);
   if (keys < 0 || !(query_norm >= 0) || !(key_norm >= 0) || !(value_norm >= 0))
-    fail(Code::usage, "the number of keys and the norms must not be negative");
+    core::fail(Code::usage, "the number of keys and the norms must not be negative");
   if (keys == 0) return {};
 
   const auto n = static_cast<double>(keys);
@@ -33,11 +33,12 @@ Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_
   const double largest_logit = std::abs(static_cast<double>(shape.scale)) * query_norm * key_norm;
 
   // Logits: d + 3 roundings per term, and gradual underflow of the factor and of products.
-  const double logit =
-      gamma(d + 3) * largest_logit + 0x1p-149 * (d + std::sqrt(d) * key_norm + query_norm * key_norm);
+  const double logit = gamma(d + 3) * largest_logit +
+                       0x1p-149 * (d + std::sqrt(d) * key_norm + query_norm * key_norm);
   // Weights: the difference to the maximum, exp2, and the factors of later pages and merges.
   const double factors = std::ceil(n / page_tokens) + 2;
-  const double exponent = logit + 88 * u + (factors + 1) * -std::log1p(-exp2_relative_error);
+  const double exponent =
+      logit + 88 * u + (factors + 1) * -std::log1p(-kernels::exp2_relative_error);
   const double weight = std::expm1(exponent);
   // Weights below 2^-126 of the largest may vanish.
   const double vanished = n * 0x1p-125;

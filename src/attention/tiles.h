@@ -1,11 +1,11 @@
-// What `prefill` does with a page, for whoever brings the pages: some rows of one KV head in tiles, which
-// share each page.
+// What `prefill` does with a page, for whoever brings the pages: some rows of one KV head in tiles,
+// which share each page.
 #pragma once
 
 #include "attention/dense.h"
 #include "attention/pages.h"
 
-namespace tamis {
+namespace tamis::attention {
 
 /// Rows of an item, which share the widening of a page; their sums fit the cache.
 inline constexpr std::int64_t item_rows = 128;
@@ -48,12 +48,12 @@ struct Tiles {
   Tile tile[item_rows];
 };
 /// In worker_floats() of scratch.
-Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head, std::int64_t item,
-                  float* scratch);
+Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
+                  std::int64_t item, float* scratch);
 /// The page of keys first … first + page.keys − 1.
 void add_page(const DenseCall& call, const TilePlan& plan, const Tiles& tiles, std::int64_t first,
               const Page& page);
 void finish_tiles(const DenseCall& call, const TilePlan& plan, const Tiles& tiles,
                   const SoftmaxStates& states);
 
-}  // namespace tamis
+}  // namespace tamis::attention

@@ -1,6 +1,6 @@
-// Appends to many sequences at once, all or nothing: everything that can fail is done behind the ends of
-// the sequences' lists first. Pages are worked on in windows, so that a long append never holds many pages
-// both raw and coded.
+// Appends to many sequences at once, all or nothing: everything that can fail is done behind the
+// ends of the sequences' lists first. Pages are worked on in windows, so that a long append never
+// holds many pages both raw and coded.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,14 +8,14 @@
 #include <type_traits>
 
 #include "cache/encode.h"
-#include "cache/growth.h"
+#include "cache/extension.h"
 #include "cache/inside.h"
 #include "core/parallel.h"
 
 namespace tamis {
 namespace {
 
-using cache::Growth;
+using cache::Extension;
 using cache::Incoming;
 using cache::most_tokens;
 
@@ -26,22 +26,23 @@ constexpr std::int64_t bytes_worth_a_thread = std::int64_t{1} << 18;
 
 void check_dtype(DType given, DType kept, const char* what) {
   if (given != DType::f32 && given != DType::f16 && given != DType::bf16)
-    fail(Code::usage, "the {} are {}; they must be f32, f16 or bf16", what, name_of(given));
+    core::fail(Code::usage, "the {} are {}; they must be f32, f16 or bf16", what, name_of(given));
   if (given == kept || kept == DType::f32) return;
-  fail(Code::usage, "the {} are {} and the cache keeps {}, which would round them; append {} or keep f32",
-       what, name_of(given), name_of(kept), name_of(kept));
+  core::fail(Code::usage,
+             "the {} are {} and the cache keeps {}, which would round them; append {} or keep f32",
+             what, name_of(given), name_of(kept), name_of(kept));
 }
 
 void check_rows(const Rows& rows, DType kept, const char* what) {
   check_dtype(rows.dtype, kept, what);
-  if (rows.data == nullptr) fail(Code::usage, "the {} are a null pointer", what);
+  if (rows.data == nullptr) core::fail(Code::usage, "the {} are a null pointer", what);
 }
 
 /// The sequences of a call and what happens to each. Ends with all of them longer, or none.
 class Append {
  public:
   Append(Cache::Impl& impl, const Incoming& rows, Workspace& workspace)
-      : impl_(impl), rows_(rows), workspace_(workspace.impl()), kernels_(kernels()) {}
+      : impl_(impl), rows_(rows), workspace_(workspace.impl()), kernels_(kernels::kernels()) {}
   ~Append() {
     for (std::size_t g = 0; g < count_; ++g) growths_[g].roll_back();
   }
@@ -52,7 +53,7 @@ class Append {
   void run();
 
  private:
-  using Step = Growth::Step;
+  using Step = Extension::Step;
 
   void work_on_window();
   void fill_window();
@@ -62,22 +63,22 @@ class Append {
   Cache::Impl& impl_;
   const Incoming& rows_;
   Workspace::Impl& workspace_;
-  const Kernels& kernels_;
+  const kernels::Kernels& kernels_;
   std::span<const Sequence> sequences_;
-  Growth* growths_ = nullptr;
+  Extension* growths_ = nullptr;
   std::size_t count_ = 0;
   std::array<Step, window_pages> window_;
   std::size_t steps_ = 0;  ///< of the window
 };
 
-static_assert(std::is_trivially_destructible_v<Growth>, "growths lie in scratch memory");
+static_assert(std::is_trivially_destructible_v<Extension>, "extensions lie in scratch memory");
 
 void Append::plan(std::span<const Sequence> sequences, std::span<const std::int64_t> tokens) {
   sequences_ = sequences;
   const std::uint64_t call = ++impl_.calls;
-  const auto bytes = static_cast<std::int64_t>(sequences.size() * sizeof(Growth));
-  growths_ = reinterpret_cast<Growth*>(
-      workspace_.growths.get(bytes / static_cast<std::int64_t>(sizeof(float)) + 1));
+  const auto bytes = static_cast<std::int64_t>(sequences.size() * sizeof(Extension));
+  growths_ = reinterpret_cast<Extension*>(
+      workspace_.extensions.get(bytes / static_cast<std::int64_t>(sizeof(float)) + 1));
   const Rows& keys = *rows_.keys.rows;
   const Rows& values = *rows_.values.rows;
   std::int64_t row = 0;
@@ -85,14 +86,17 @@ void Append::plan(std::span<const Sequence> sequences, std::span<const std::int6
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     cache::Contents& contents = impl_.find(sequences[s]);
     if (!contents.name_in(call))
-      fail(Code::usage, "sequence {} is named twice in one append; join its tokens", sequences[s]);
-    if (tokens[s] < 0 || tokens[s] > most_tokens - contents.tokens())
-      fail(Code::usage, "{} tokens are to be appended to sequence {}, which has {}; it must be 0 … {}",
-           tokens[s], sequences[s], contents.tokens(), most_tokens - contents.tokens());
+      core::fail(Code::usage, "sequence {} is named twice in one append; join its tokens",
+                 sequences[s]);
+    if (tokens[s] < 0 || tokens[s] > cache::most_tokens - contents.tokens())
+      core::fail(Code::usage,
+                 "{} tokens are to be appended to sequence {}, which has {}; it must be 0 … {}",
+                 tokens[s], sequences[s], contents.tokens(),
+                 cache::most_tokens - contents.tokens());
     const auto offset = [s](const Rows& rows) {
       return static_cast<std::int64_t>(s) * rows.sequence_stride;
     };
-    new (growths_ + count_++) Growth(contents, impl_.options, tokens[s],
+    new (growths_ + count_++) Extension(contents, impl_.options, tokens[s],
                                      {offset(keys) + first(keys) * keys.token_stride,
                                       offset(values) + first(values) * values.token_stride});
     row += tokens[s];
@@ -120,15 +124,15 @@ void Append::fill_window() {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < steps_; ++i) {
     Step& step = window_[i];
-    step.growth->begin(step, rows_);
-    bytes += step.growth->bytes(step);
+    step.extension->begin(step, rows_);
+    bytes += step.extension->bytes(step);
   }
   const std::int64_t heads = impl_.heads.kv_heads;
   std::atomic<bool> finite{true};
-  const Crew crew = bytes < bytes_worth_a_thread ? Crew{1} : workspace_.crew();
-  parallel_for(static_cast<std::int64_t>(steps_) * heads, crew, [&](std::int64_t item, int) {
+  const core::Crew crew = bytes < bytes_worth_a_thread ? core::Crew{1} : workspace_.crew();
+  core::parallel_for(static_cast<std::int64_t>(steps_) * heads, crew, [&](std::int64_t item, int) {
     const Step& step = window_[static_cast<std::size_t>(item / heads)];
-    if (!step.growth->fill(step, kernels_, rows_, item % heads)) finite = false;
+    if (!step.extension->fill(step, kernels_, rows_, item % heads)) finite = false;
   });
   if (!finite) fail_not_finite();
 }
@@ -140,31 +144,34 @@ void Append::encode_window() {
     if (window_[i].coded) coded[blocks++] = i;
   if (blocks == 0) return;
   const std::int64_t floats = cache::encode_scratch(impl_.store.layout());
-  for (Scratch& scratch : workspace_.worker) (void)scratch.get(floats);  // here, where it may fail
+  for (attention::Scratch& scratch : workspace_.worker)
+    (void)scratch.get(floats);  // here, where it may fail
   std::atomic<bool> finite{true};
-  parallel_for(static_cast<std::int64_t>(blocks), workspace_.crew(), [&](std::int64_t item, int) {
-    Step& step = window_[coded[static_cast<std::size_t>(item)]];
-    if (!step.growth->mark_raw(step, rows_)) finite = false;
-  });
+  core::parallel_for(static_cast<std::int64_t>(blocks), workspace_.crew(),
+                     [&](std::int64_t item, int) {
+                       Step& step = window_[coded[static_cast<std::size_t>(item)]];
+                       if (!step.extension->mark_raw(step, rows_)) finite = false;
+                     });
   if (!finite) fail_not_finite();
   for (std::size_t b = 0; b < blocks; ++b) {
     Step& step = window_[coded[b]];
-    step.growth->make_block(step);
+    step.extension->make_block(step);
   }
   const std::int64_t heads = impl_.heads.kv_heads;
-  parallel_for(static_cast<std::int64_t>(blocks) * heads, workspace_.crew(),
-               [&](std::int64_t item, int worker) {
-                 const Step& step = window_[coded[static_cast<std::size_t>(item / heads)]];
-                 float* const scratch = workspace_.worker[static_cast<std::size_t>(worker)].get(floats);
-                 step.growth->encode(step, kernels_, rows_, item % heads, scratch);
-               });
-  for (std::size_t b = 0; b < blocks; ++b) window_[coded[b]].growth->finish(window_[coded[b]]);
+  core::parallel_for(static_cast<std::int64_t>(blocks) * heads, workspace_.crew(),
+                     [&](std::int64_t item, int worker) {
+                       const Step& step = window_[coded[static_cast<std::size_t>(item / heads)]];
+                       float* const scratch =
+                           workspace_.worker[static_cast<std::size_t>(worker)].get(floats);
+                       step.extension->encode(step, kernels_, rows_, item % heads, scratch);
+                     });
+  for (std::size_t b = 0; b < blocks; ++b) window_[coded[b]].extension->finish(window_[coded[b]]);
 }
 
 /// The first of the call, so that the sentence does not depend on who found one first.
 void Append::fail_not_finite() const {
   for (std::size_t g = 0; g < count_; ++g) growths_[g].check_finite(rows_, sequences_[g]);
-  fail(Code::internal, "the rows of an append changed while they were read");
+  core::fail(Code::internal, "the rows of an append changed while they were read");
 }
 
 }  // namespace
@@ -173,15 +180,16 @@ void Cache::append(std::span<const Sequence> sequences, std::span<const std::int
                    const Rows& keys, const Rows& values, Workspace& workspace) {
   Impl& impl = inside();
   if (sequences.size() != tokens.size())
-    fail(Code::usage, "an append names {} sequences and {} numbers of tokens; give one for each",
-         sequences.size(), tokens.size());
+    core::fail(Code::usage,
+               "an append names {} sequences and {} numbers of tokens; give one for each",
+               sequences.size(), tokens.size());
   if (std::all_of(tokens.begin(), tokens.end(), [](std::int64_t n) { return n == 0; })) {
     for (const Sequence sequence : sequences) (void)impl.find(sequence);
     return;
   }
   check_rows(keys, impl.options.dtype, "keys");
   check_rows(values, impl.options.dtype, "values");
-  const InUse in_use(workspace);
+  const attention::InUse in_use(workspace);
   const DType dtype = impl.options.dtype;
   const Incoming rows{{&keys, dtype, impl.heads.key_dim}, {&values, dtype, impl.heads.value_dim}};
   cache::with_memory([&] {

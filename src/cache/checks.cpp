@@ -9,17 +9,17 @@
 namespace tamis::cache {
 namespace {
 
-// What encoding makes of numbers up to largest_coded = 2^55. The largest is 2^14 … 2^15 units, and the unit
-// of a block of zeros is 2^-100; a step is at least 2^-14 units and at most an eighth of the widest
-// distance from a centre, 2^16 units. So nothing decoded is beyond 2^59, and no sum of squares of a row
-// overflows.
+// What encoding makes of numbers up to largest_coded = 2^55. The largest is 2^14 … 2^15 units, and
+// the unit of a block of zeros is 2^-100; a step is at least 2^-14 units and at most an eighth of
+// the widest distance from a centre, 2^16 units. So nothing decoded is beyond 2^59, and no sum of
+// squares of a row overflows.
 constexpr float least_unit = 0x1p-100F;
 constexpr float largest_unit = 0x1p41F;
 constexpr std::uint16_t f16_magnitude = 0x7FFF;
 constexpr std::uint16_t largest_centre = 0x7800;  // 2^15
 constexpr std::uint16_t least_step = 0x0400;      // 2^-14
 constexpr std::uint16_t largest_step = 0x7400;    // 2^14: an eighth of 2^16, and room for rounding
-constexpr float largest_norm = 0x1p62F;           // of 1,024 channels up to 2^56, and room for rounding
+constexpr float largest_norm = 0x1p62F;  // of 1,024 channels up to 2^56, and room for rounding
 
 bool right_unit(float unit) {
   int exponent = 0;
@@ -30,7 +30,8 @@ bool right_norm(float norm) { return norm >= 0 && norm <= largest_norm; }
 
 bool right_norms(const BlockHead& head) {
   const auto above_levels = [&](const std::array<float, most_levels>& missing) {
-    return std::all_of(missing.begin() + head.levels, missing.end(), [](float x) { return x == 0; });
+    return std::all_of(missing.begin() + head.levels, missing.end(),
+                       [](float x) { return x == 0; });
   };
   return right_norm(head.centre_norm) && right_norm(head.reach) && right_norm(head.value_radius) &&
          right_norm(head.value_spread) && right_norm(head.value_norm) &&
@@ -43,8 +44,8 @@ bool right_norms(const BlockHead& head) {
 bool right_channels(const std::uint16_t* centre, const std::uint16_t* step, std::int64_t dim,
                     std::int64_t padded) {
   for (std::int64_t c = 0; c < padded; ++c) {
-    const bool right = c < dim ? (centre[c] & f16_magnitude) <= largest_centre && step[c] >= least_step &&
-                                     step[c] <= largest_step
+    const bool right = c < dim ? (centre[c] & f16_magnitude) <= largest_centre &&
+                                     step[c] >= least_step && step[c] <= largest_step
                                : centre[c] == 0 && step[c] == 0;
     if (!right) return false;
   }
@@ -53,20 +54,21 @@ bool right_channels(const std::uint16_t* centre, const std::uint16_t* step, std:
 
 }  // namespace
 
-TokenMask check_records(const std::string& file, const Layout& layout, int levels, std::int64_t sinks,
-                        std::int64_t raw_tokens, const std::byte* page0) {
+TokenMask check_records(const std::string& file, const Layout& layout, int levels,
+                        std::int64_t sinks, std::int64_t raw_tokens, const std::byte* page0) {
   const auto expect = [&](bool right, std::int64_t head, const char* what) {
     if (!right)
-      fail(Code::input,
-           "{}: {} of KV head {} of a block is none that tamis writes; save the sequence again", file, what,
-           head);
+      core::fail(
+          Code::input,
+          "{}: {} of KV head {} of a block is none that tamis writes; save the sequence again",
+          file, what, head);
   };
   const TokenMask raw = head_block(layout, &page0, 1, 0).head().raw;
   for (std::int64_t h = 0; h < layout.kv_heads; ++h) {
     const HeadBlock block = head_block(layout, &page0, 1, h);
     const BlockHead& head = block.head();
     expect(head.levels == levels && head.zero == 0, h, "the number of levels");
-    expect(head.tokens == block_tokens, h, "the number of tokens");
+    expect(head.tokens == page_tokens, h, "the number of tokens");
     expect(head.raw == raw && head.raw_tokens == raw_tokens && count_mask(raw) == raw_tokens, h,
            "the list of raw tokens");
     for (std::int64_t j = 0; j < sinks; ++j) expect(in_mask(raw, j), h, "the list of raw tokens");
@@ -74,8 +76,9 @@ TokenMask check_records(const std::string& file, const Layout& layout, int level
     expect(right_norms(head), h, "a norm");
     expect(right_channels(block.key_centre(), block.key_step(), layout.key_dim, layout.key_d32), h,
            "a centre or step of keys");
-    expect(right_channels(block.value_centre(), block.value_step(), layout.value_dim, layout.value_d32), h,
-           "a centre or step of values");
+    expect(right_channels(block.value_centre(), block.value_step(), layout.value_dim,
+                          layout.value_d32),
+           h, "a centre or step of values");
   }
   return raw;
 }

@@ -18,7 +18,8 @@ std::size_t bytes_of(const std::vector<T>& list) {
 
 /// How many raw tokens of a block are among its first `tokens`.
 std::int32_t raw_among(const RawRun& run, std::int64_t tokens) {
-  return static_cast<std::int32_t>(std::lower_bound(run.place, run.place + run.count, tokens) - run.place);
+  return static_cast<std::int32_t>(std::lower_bound(run.place, run.place + run.count, tokens) -
+                                   run.place);
 }
 
 }  // namespace
@@ -39,19 +40,21 @@ void Contents::make_room(std::size_t blocks, std::size_t pages) {
 }
 
 void Contents::count_lists() noexcept {
-  const auto bytes = static_cast<std::ptrdiff_t>(sizeof *this + bytes_of(coded_) + bytes_of(blocks_) +
-                                                 bytes_of(pages_) + bytes_of(runs_));
+  const auto bytes = static_cast<std::ptrdiff_t>(
+      sizeof *this + bytes_of(coded_) + bytes_of(blocks_) + bytes_of(pages_) + bytes_of(runs_));
   store_.count_books(bytes - counted_);
   counted_ = bytes;
 }
 
 void Contents::list_block(const Block& block, std::int64_t tokens, int levels) noexcept {
   CodedBlock& coded = coded_.emplace_back();
-  coded.first = coded_.size() == 1 ? 0 : coded_[coded_.size() - 2].first + coded_[coded_.size() - 2].tokens;
+  coded.first =
+      coded_.size() == 1 ? 0 : coded_[coded_.size() - 2].first + coded_[coded_.size() - 2].tokens;
   coded.tokens = static_cast<std::int32_t>(tokens);
   coded.levels = levels;
   coded.page = {};
-  for (std::size_t p = 0; p < static_cast<std::size_t>(levels); ++p) coded.page[p] = block.page[p].at;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(levels); ++p)
+    coded.page[p] = block.page[p].at;
   if (block.raw_tokens == 0) return;
   const RawLayout& raw = store_.raw();
   RawRun run{};
@@ -74,10 +77,10 @@ void Contents::list_raw_pages() noexcept {
   for (const RawPage* page : pages_) {
     RawRun run{};
     run.first = first;
-    run.count = static_cast<std::int32_t>(std::min(block_tokens, tokens_ - first));
-    run.head_rows = static_cast<std::int32_t>(block_tokens);
+    run.count = static_cast<std::int32_t>(std::min(page_tokens, tokens_ - first));
+    run.head_rows = static_cast<std::int32_t>(page_tokens);
     run.keys = page->page.at;
-    run.values = page->page.at + store_.raw().values_at(block_tokens);
+    run.values = page->page.at + store_.raw().values_at(page_tokens);
     runs_.push_back(run);
     first += run.count;
   }
@@ -116,7 +119,7 @@ void Contents::truncate(std::int64_t tokens) noexcept {
   const std::int64_t coded = coded_tokens();
   tokens_ = tokens;
   if (tokens >= coded) {
-    drop_raw_pages(static_cast<std::size_t>((tokens - coded + block_tokens - 1) / block_tokens));
+    drop_raw_pages(static_cast<std::size_t>((tokens - coded + page_tokens - 1) / page_tokens));
     list_raw_pages();
     return;
   }
@@ -155,7 +158,7 @@ std::unique_ptr<Contents> Contents::fork(std::int64_t tokens) const {
   const bool back_to_raw = into_last && kept_ != nullptr;
   if (back_to_raw) --blocks;
   const std::size_t pages =
-      whole ? static_cast<std::size_t>((tokens - coded + block_tokens - 1) / block_tokens) : 0;
+      whole ? static_cast<std::size_t>((tokens - coded + page_tokens - 1) / page_tokens) : 0;
   to->make_room(blocks, std::max<std::size_t>(pages, 1));
   for (std::size_t b = 0; b < blocks; ++b) {
     Store::share(blocks_[b], coded_[b].levels);

@@ -1,4 +1,5 @@
-// What one sequence holds: coded blocks, then raw pages; and the lists of both that attention reads.
+// What one sequence holds: coded blocks, then raw pages; and the lists of both that attention
+// reads.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,13 @@
 
 namespace tamis::cache {
 
-/// The longest sequence: beyond what any machine holds, and far from where sums and products of sizes
-/// overflow.
+/// The longest sequence: beyond what any machine holds, and far from where sums and products of
+/// sizes overflow.
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
-/// Coded blocks come first, with 128 tokens each or fewer where the sequence was cut; then raw pages, all
-/// full but the last. The last block's raw page is kept, in no view, so that tokens of it can be taken back
-/// without loss; a block that became the last by a cut has none.
+/// Coded blocks come first, with 128 tokens each or fewer where the sequence was cut; then raw
+/// pages, all full but the last. The last block's raw page is kept, in no view, so that tokens of
+/// it can be taken back without loss; a block that became the last by a cut has none.
 class Contents {
  public:
   explicit Contents(Store& store) : store_(store) { count_lists(); }
@@ -38,7 +39,7 @@ class Contents {
   void shed(int levels, std::int64_t tokens) noexcept;
 
  private:
-  friend class Growth;        // growth.h: how a sequence becomes longer
+  friend class Extension;        // extension.h: how a sequence becomes longer
   friend class ContentsFile;  // file.h: how it is saved and loaded
 
   [[nodiscard]] std::int64_t coded_tokens() const {

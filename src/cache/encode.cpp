@@ -1,5 +1,5 @@
-// Codes of one KV head of a block and the bounds that its header holds, every one rounded up; the constants
-// are derived in docs/certificates.md, section "What the cache stores".
+// Codes of one KV head of a block and the bounds that its header holds, every one rounded up; the
+// constants are derived in docs/certificates.md, section "What the cache stores".
 #include "cache/encode.h"
 
 #include <algorithm>
@@ -15,13 +15,18 @@ constexpr double u = 0x1p-24;  // unit roundoff of f32
 /// Also where floats are denormal.
 float rounded_up(double x) { return static_cast<float>(x * (1 + 0x1p-22) + 0x1p-149); }
 
-int type_of(DType dtype) { return dtype == DType::f32 ? kv_f32 : dtype == DType::f16 ? kv_f16 : kv_bf16; }
+int type_of(DType dtype) {
+  return dtype == DType::f32   ? kernels::kv_f32
+         : dtype == DType::f16 ? kernels::kv_f16
+                               : kernels::kv_bf16;
+}
 
 /// Named parts of the scratch memory, for keys and then for values.
 struct Scratch {
-  float* rows;       // 128 × d32, where rows must be widened
-  float *low, *sum;  // the highest numbers follow the lowest: their largest magnitude is taken at once
-  ChannelCodes channels;
+  float* rows;  // 128 × d32, where rows must be widened
+  float *low,
+      *sum;  // the highest numbers follow the lowest: their largest magnitude is taken at once
+  kernels::ChannelCodes channels;
   float* sums;          // (most_levels + 2) × 128
   std::uint8_t* first;  // plane 0 of keys in rows
 };
@@ -36,18 +41,18 @@ Scratch scratch_in(const Layout& layout, float* at) {
     return here;
   };
   Scratch a{};
-  a.rows = take(block_tokens * d32);
+  a.rows = take(page_tokens * d32);
   a.low = take(2 * d32);
   a.sum = take(d32);
   a.channels = {take(d32), take(d32), take(d32), take(d32)};
-  a.sums = take((most_levels + 2) * block_tokens);
-  a.first = reinterpret_cast<std::uint8_t*>(take(block_tokens * d32 / 8));
+  a.sums = take((most_levels + 2) * page_tokens);
+  a.first = reinterpret_cast<std::uint8_t*>(take(page_tokens * d32 / 8));
   return a;
 }
 
 /// The tokens that are coded.
 struct Tokens {
-  std::array<std::uint8_t, block_tokens> token;
+  std::array<std::uint8_t, page_tokens> token;
   int count = 0;
 };
 
@@ -61,13 +66,13 @@ Tokens coded_tokens(const EncodeSource& source) {
 
 /// Rows of one side of a block as the kernels read them.
 struct Side {
-  TokenRows rows;
+  kernels::TokenRows rows;
   int type;
 };
 
 /// As stored if the kernels can read that, else as floats padded with zeros.
-Side side_of(const Kernels& kernels, DType dtype, const void* from, std::int64_t stride, std::int64_t d,
-             std::int64_t d32, const Tokens& coded, float* widened) {
+Side side_of(const kernels::Kernels& kernels, DType dtype, const void* from, std::int64_t stride,
+             std::int64_t d, std::int64_t d32, const Tokens& coded, float* widened) {
   const int type = type_of(dtype);
   if (d == d32) return {{from, stride, coded.token.data(), coded.count}, type};
   const auto* bytes = static_cast<const std::byte*>(from);
@@ -76,23 +81,23 @@ Side side_of(const Kernels& kernels, DType dtype, const void* from, std::int64_t
     kernels.widen[type](bytes + j * stride * size_of(dtype), widened + j * d32, d);
     std::fill(widened + j * d32 + d, widened + (j + 1) * d32, 0.0F);
   }
-  return {{widened, d32, coded.token.data(), coded.count}, kv_f32};
+  return {{widened, d32, coded.token.data(), coded.count}, kernels::kv_f32};
 }
 
 /// What is read next, fetched while rows are coded.
-RowsAhead values_ahead(const Layout& layout, const EncodeSource& source) {
+kernels::RowsAhead values_ahead(const Layout& layout, const EncodeSource& source) {
   const std::int64_t size = size_of(source.dtype);
   return {source.values, source.value_stride * size, layout.value_dim * size};
 }
-RowsAhead keys_ahead(const Layout& layout, const EncodeSource& source) {
+kernels::RowsAhead keys_ahead(const Layout& layout, const EncodeSource& source) {
   if (source.next_keys == nullptr) return {nullptr, 0, 0};
   const std::int64_t size = size_of(source.dtype);
   return {source.next_keys, source.key_stride * size, layout.key_dim * size};
 }
 
-/// A power of 2 such that the largest of 2·d32 magnitudes is 2^14 … 2^15 units: smaller channels keep the
-/// 11 bits of f16 over 28 octaves, and no step vanishes.
-float unit_for(const Kernels& kernels, const float* low, std::int64_t d32) {
+/// A power of 2 such that the largest of 2·d32 magnitudes is 2^14 … 2^15 units: smaller channels
+/// keep the 11 bits of f16 over 28 octaves, and no step vanishes.
+float unit_for(const kernels::Kernels& kernels, const float* low, std::int64_t d32) {
   const float largest = kernels.planes.largest(low, 2 * d32);
   const int exponent = largest > 0.0F ? std::ilogb(largest) - 14 : -100;
   return std::ldexp(1.0F, std::clamp(exponent, -100, 100));
@@ -101,12 +106,12 @@ float unit_for(const Kernels& kernels, const float* low, std::int64_t d32) {
 /// What a side's sums say about its rows, in the units of the kernel.
 class Norms {
  public:
-  Norms(const Kernels& kernels, const float* sums, std::int64_t d32)
+  Norms(const kernels::Kernels& kernels, const float* sums, std::int64_t d32)
       : kernels_(kernels), sums_(sums), growth_(1 + (static_cast<double>(d32) / 16 + 20) * u) {}
 
   /// Above every token's norm of row `which`, which counts `extra` for channels that are padding.
   [[nodiscard]] double most(int which, double extra = 0) const {
-    return root(kernels_.planes.largest(sums_ + which * block_tokens, block_tokens), extra);
+    return root(kernels_.planes.largest(sums_ + which * page_tokens, page_tokens), extra);
   }
   /// The same for a sum over channels.
   [[nodiscard]] double root(double sum, double extra = 0) const {
@@ -114,7 +119,7 @@ class Norms {
   }
 
  private:
-  const Kernels& kernels_;
+  const kernels::Kernels& kernels_;
   const float* sums_;
   double growth_;
 };
@@ -125,21 +130,23 @@ double padding_square(int levels, int level) {
   return from_middle * from_middle;
 }
 
-void encode_keys(const Kernels& kernels, const Layout& layout, int levels, const EncodeSource& source,
-                 const Tokens& coded, const Scratch& a, const HeadPages& pages, BlockHead& head) {
+void encode_keys(const kernels::Kernels& kernels, const Layout& layout, int levels,
+                 const EncodeSource& source, const Tokens& coded, const Scratch& a,
+                 const HeadPages& pages, BlockHead& head) {
   const std::int64_t d = layout.key_dim;
   const std::int64_t d32 = layout.key_d32;
-  const Side side = side_of(kernels, source.dtype, source.keys, source.key_stride, d, d32, coded, a.rows);
+  const Side side =
+      side_of(kernels, source.dtype, source.keys, source.key_stride, d, d32, coded, a.rows);
   float* high = a.low + d32;
   kernels.planes.key_ranges[side.type](side.rows, d32, a.low, high);
   head.key_unit = unit_for(kernels, a.low, d32);
-  const ChannelSums channels = kernels.planes.choose_keys(
+  const kernels::ChannelSums channels = kernels.planes.choose_keys(
       a.low, high, head.key_unit, levels, d, d32,
       reinterpret_cast<std::uint16_t*>(pages.record + layout.key_centre),
       reinterpret_cast<std::uint16_t*>(pages.record + layout.key_step), a.channels);
 
-  PlaneRows planes{{a.first, pages.key_plane[1], pages.key_plane[2], pages.key_plane[3]}};
-  if (coded.count < block_tokens)
+  kernels::PlaneRows planes{{a.first, pages.key_plane[1], pages.key_plane[2], pages.key_plane[3]}};
+  if (coded.count < page_tokens)
     for (int p = 0; p < levels; ++p) std::memset(planes.plane[p], 0, layout.key_plane_bytes);
   kernels.planes.code_keys[side.type](side.rows, d32, levels, a.channels, planes, a.sums,
                                       values_ahead(layout, source));
@@ -162,8 +169,9 @@ void encode_keys(const Kernels& kernels, const Layout& layout, int levels, const
   head.centre_norm = rounded_up(norms.root(channels.centres) * head.key_unit);
 }
 
-void encode_values(const Kernels& kernels, const Layout& layout, int levels, const EncodeSource& source,
-                   const Tokens& coded, const Scratch& a, const HeadPages& pages, BlockHead& head) {
+void encode_values(const kernels::Kernels& kernels, const Layout& layout, int levels,
+                   const EncodeSource& source, const Tokens& coded, const Scratch& a,
+                   const HeadPages& pages, BlockHead& head) {
   const std::int64_t d = layout.value_dim;
   const std::int64_t d32 = layout.value_d32;
   const Side side =
@@ -172,14 +180,14 @@ void encode_values(const Kernels& kernels, const Layout& layout, int levels, con
   kernels.planes.value_ranges[side.type](side.rows, d32, a.low, high, a.sum);
   head.value_unit = unit_for(kernels, a.low, d32);
   const float per_token = coded.count > 0 ? 1.0F / static_cast<float>(coded.count) : 0.0F;
-  const ChannelSums channels = kernels.planes.choose_values(
+  const kernels::ChannelSums channels = kernels.planes.choose_values(
       a.low, high, a.sum, per_token, head.value_unit, levels, d, d32,
       reinterpret_cast<std::uint16_t*>(pages.record + layout.value_centre),
       reinterpret_cast<std::uint16_t*>(pages.record + layout.value_step), a.channels);
 
-  PlaneRows planes{
+  kernels::PlaneRows planes{
       {pages.value_plane[0], pages.value_plane[1], pages.value_plane[2], pages.value_plane[3]}};
-  if (coded.count < block_tokens)
+  if (coded.count < page_tokens)
     for (int p = 0; p < levels; ++p) std::memset(planes.plane[p], 0, layout.value_plane_bytes);
   kernels.planes.code_values[side.type](side.rows, d32, levels, a.channels, planes, a.sums,
                                         keys_ahead(layout, source));
@@ -193,7 +201,7 @@ void encode_values(const Kernels& kernels, const Layout& layout, int levels, con
   head.value_radius = rounded_up(radius);
   head.value_norm = rounded_up(norms.most(levels + 1));
   double squares = 0;
-  for (int i = 0; i < coded.count; ++i) squares += a.sums[levels * block_tokens + i];
+  for (int i = 0; i < coded.count; ++i) squares += a.sums[levels * page_tokens + i];
   head.value_spread = static_cast<float>(std::sqrt(squares / std::max(coded.count, 1)));
 }
 
@@ -206,19 +214,19 @@ HeadPages head_pages(const Layout& layout, std::byte* const* pages, int levels, 
     const auto l = static_cast<std::size_t>(p);
     std::byte* at = pages[p] + h * layout.head_bytes(p);
     out.key_plane[l] = reinterpret_cast<std::uint8_t*>(p == 0 ? at + layout.key_plane0 : at);
-    out.value_plane[l] =
-        reinterpret_cast<std::uint8_t*>(at + (p == 0 ? layout.record_bytes : layout.key_plane_bytes));
+    out.value_plane[l] = reinterpret_cast<std::uint8_t*>(
+        at + (p == 0 ? layout.record_bytes : layout.key_plane_bytes));
   }
   return out;
 }
 
 std::int64_t encode_scratch(const Layout& layout) {
   const std::int64_t d32 = widest(layout);
-  return block_tokens * d32 + 7 * d32 + (most_levels + 2) * block_tokens + block_tokens * d32 / 8;
+  return page_tokens * d32 + 7 * d32 + (most_levels + 2) * page_tokens + page_tokens * d32 / 8;
 }
 
-void encode_head(const Kernels& kernels, const Layout& layout, int levels, const EncodeSource& source,
-                 float* scratch, const HeadPages& pages) {
+void encode_head(const kernels::Kernels& kernels, const Layout& layout, int levels,
+                 const EncodeSource& source, float* scratch, const HeadPages& pages) {
   const Scratch a = scratch_in(layout, scratch);
   const Tokens coded = coded_tokens(source);
   BlockHead head{};
@@ -230,36 +238,41 @@ void encode_head(const Kernels& kernels, const Layout& layout, int levels, const
   head.tokens = static_cast<std::uint8_t>(source.tokens);
   head.levels = static_cast<std::uint8_t>(levels);
   std::memcpy(pages.record, &head, sizeof head);
-  const std::size_t parameters_end = layout.value_step + static_cast<std::size_t>(2 * layout.value_d32);
+  const std::size_t parameters_end =
+      layout.value_step + static_cast<std::size_t>(2 * layout.value_d32);
   std::memset(pages.record + parameters_end, 0, layout.key_plane0 - parameters_end);
 }
 
-void decode_head(const Kernels& kernels, const HeadBlock& block, int levels, std::int64_t first,
-                 std::int64_t count, float* keys, std::int64_t key_stride, float* values,
-                 std::int64_t value_stride) {
+void decode_head(const kernels::Kernels& kernels, const HeadBlock& block, int levels,
+                 std::int64_t first, std::int64_t count, float* keys, std::int64_t key_stride,
+                 float* values, std::int64_t value_stride) {
   const Layout& layout = *block.layout;
   const BlockHead& head = block.head();
   const auto rows_at = [&](const auto& plane, std::int64_t row_bytes, std::int64_t j) {
-    CodedRows rows{};
-    for (int p = 0; p < levels; ++p) rows.plane[p] = plane[static_cast<std::size_t>(p)] + j * row_bytes;
+    kernels::CodedRows rows{};
+    for (int p = 0; p < levels; ++p)
+      rows.plane[p] = plane[static_cast<std::size_t>(p)] + j * row_bytes;
     return rows;
   };
   if (values != nullptr)
     kernels.planes.decode_values(rows_at(block.value_plane, layout.value_row(), first),
-                                 static_cast<int>(count), levels, block.value_centre(), block.value_step(),
-                                 head.value_unit, layout.value_dim, layout.value_d32, values, value_stride);
+                                 static_cast<int>(count), levels, block.value_centre(),
+                                 block.value_step(), head.value_unit, layout.value_dim,
+                                 layout.value_d32, values, value_stride);
   if (keys == nullptr) return;
-  alignas(64) std::uint8_t turned[tile_keys * 1024 / 2];
+  alignas(64) std::uint8_t turned[kernels::tile_keys * 1024 / 2];
   const std::int64_t groups = layout.key_d32 / 8;
   for (std::int64_t j = first; j < first + count;) {
     // Plane 0 back into rows, as far as the tile goes.
-    const std::int64_t end = std::min(first + count, (j / tile_keys + 1) * tile_keys);
-    const std::uint8_t* tile = block.key_plane[0] + j / tile_keys * tile_keys * layout.key_row();
+    const std::int64_t end =
+        std::min(first + count, (j / kernels::tile_keys + 1) * kernels::tile_keys);
+    const std::uint8_t* tile =
+        block.key_plane[0] + j / kernels::tile_keys * kernels::tile_keys * layout.key_row();
     for (std::int64_t g = 0; g < groups; ++g)
       for (std::int64_t i = j; i < end; ++i)
-        std::memcpy(turned + (i - j) * layout.key_row() + 4 * g, tile + (g * tile_keys + i % tile_keys) * 4,
-                    4);
-    CodedRows rows = rows_at(block.key_plane, layout.key_row(), j);
+        std::memcpy(turned + (i - j) * layout.key_row() + 4 * g,
+                    tile + (g * kernels::tile_keys + i % kernels::tile_keys) * 4, 4);
+    kernels::CodedRows rows = rows_at(block.key_plane, layout.key_row(), j);
     rows.plane[0] = turned;
     kernels.planes.decode_keys(rows, static_cast<int>(end - j), levels, block.key_centre(),
                                block.key_step(), head.key_unit, layout.key_dim, layout.key_d32,

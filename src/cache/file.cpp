@@ -13,7 +13,8 @@
 #include "core/fail.h"
 #include "core/hash.h"
 
-static_assert(std::endian::native == std::endian::little, "files are written as numbers lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "files are written as numbers lie in memory");
 
 namespace tamis::cache {
 namespace {
@@ -72,18 +73,19 @@ class Writer {
   void end_part() {
     const std::uint64_t checksum = hash_.value();
     file_.write(std::as_bytes(std::span(&checksum, 1)));
-    hash_ = Hash();
+    hash_ = core::Hash();
   }
   void commit() { file_.commit(); }
 
  private:
-  AtomicFile file_;
-  Hash hash_;
+  core::AtomicFile file_;
+  core::Hash hash_;
 };
 
 class Reader {
  public:
-  Reader(const ByteSource& source, Checksums checksums) : source_(source), checksums_(checksums) {}
+  Reader(const core::ByteSource& source, Checksums checksums)
+      : source_(source), checksums_(checksums) {}
   void get(std::span<std::byte> bytes) {
     source_.read_at(at_, bytes);
     hash_.add(bytes);
@@ -94,21 +96,23 @@ class Reader {
     source_.read_at(at_, std::as_writable_bytes(std::span(&checksum, 1)));
     at_ += checksum_bytes;
     if (checksums_ == Checksums::compared && checksum != hash_.value())
-      fail(Code::input, "{}: is damaged: its checksum before byte {} is {:016x} and should be {:016x}",
-           source_.name(), at_, checksum, hash_.value());
-    hash_ = Hash();
+      core::fail(Code::input,
+                 "{}: is damaged: its checksum before byte {} is {:016x} and should be {:016x}",
+                 source_.name(), at_, checksum, hash_.value());
+    hash_ = core::Hash();
   }
 
  private:
-  const ByteSource& source_;
+  const core::ByteSource& source_;
   Checksums checksums_;
   std::int64_t at_ = 0;
-  Hash hash_;
+  core::Hash hash_;
 };
 
 /// Calls use(bytes) for the first `count` rows of each KV head of a raw page for `rows` tokens.
 template <class Byte, class Use>
-void for_each_row(const RawLayout& raw, Byte* page, std::int64_t rows, std::int64_t count, const Use& use) {
+void for_each_row(const RawLayout& raw, Byte* page, std::int64_t rows, std::int64_t count,
+                  const Use& use) {
   const auto n = static_cast<std::size_t>(count);
   for (std::int64_t h = 0; h < raw.kv_heads; ++h) {
     use(std::span(raw.key(page, rows, h, 0), n * raw.key_bytes));
@@ -121,11 +125,12 @@ void read_rows(Reader& reader, const RawLayout& raw, std::byte* page, std::int64
   for_each_row(raw, page, rows, count, [&](std::span<std::byte> bytes) { reader.get(bytes); });
 }
 
-void check_finite(const std::string& file, const RawLayout& raw, const std::byte* page, std::int64_t rows,
-                  std::int64_t count) {
+void check_finite(const std::string& file, const RawLayout& raw, const std::byte* page,
+                  std::int64_t rows, std::int64_t count) {
   for_each_row(raw, page, rows, count, [&](std::span<const std::byte> bytes) {
     if (!all_finite(raw.dtype, bytes.data(), std::ssize(bytes) / size_of(raw.dtype)))
-      fail(Code::input, "{}: a raw token has a number that is not finite, which no cache keeps", file);
+      core::fail(Code::input,
+                 "{}: a raw token has a number that is not finite, which no cache keeps", file);
   });
 }
 
@@ -133,8 +138,8 @@ void check_finite(const std::string& file, const RawLayout& raw, const std::byte
 void check_same_cache(const std::string& file, const FileHead& head, const FileHead& own) {
   const auto expect = [&](const char* what, auto saved, auto here) {
     if (saved != here)
-      fail(Code::input, "{}: was saved from a cache whose {} is {}; this cache's is {}", file, what, saved,
-           here);
+      core::fail(Code::input, "{}: was saved from a cache whose {} is {}; this cache's is {}", file,
+                 what, saved, here);
   };
   const auto name = [](const std::array<char, 8>& text) {
     return std::string_view(text.data(), strnlen(text.data(), text.size()));
@@ -149,7 +154,7 @@ void check_same_cache(const std::string& file, const FileHead& head, const FileH
   expect("sinks", head.sinks, own.sinks);
   expect("raw_below", head.raw_below, own.raw_below);
   if (head.dtype != own.dtype || head.zero != 0)
-    fail(Code::input, "{}: has a head that tamis does not write", file);
+    core::fail(Code::input, "{}: has a head that tamis does not write", file);
 }
 
 /// What the file says that it holds, with every claim checked that does not need its blocks.
@@ -159,82 +164,90 @@ struct Outline {
   std::int64_t raw_tokens;
 };
 
-FileHead read_head(const ByteSource& source, Reader& reader, const FileHead& own) {
+FileHead read_head(const core::ByteSource& source, Reader& reader, const FileHead& own) {
   const std::string& file = source.name();
   FileHead head{};
   if (source.size() < static_cast<std::int64_t>(sizeof head) + checksum_bytes)
-    fail(Code::input, "{}: is no saved sequence: it has only {} bytes", file, source.size());
+    core::fail(Code::input, "{}: is no saved sequence: it has only {} bytes", file, source.size());
   reader.get(std::as_writable_bytes(std::span(&head, 1)));
   if (head.magic != file_magic)
-    fail(Code::input, "{}: is no saved sequence: it does not begin with '{}'", file,
-         std::string_view(file_magic.data(), file_magic.size()));
+    core::fail(Code::input, "{}: is no saved sequence: it does not begin with '{}'", file,
+               std::string_view(file_magic.data(), file_magic.size()));
   if (head.version != file_version)
-    fail(Code::input, "{}: is a saved sequence of version {}; this tamis reads version {}", file,
-         head.version, file_version);
+    core::fail(Code::input, "{}: is a saved sequence of version {}; this tamis reads version {}",
+               file, head.version, file_version);
   reader.end_part();
   check_same_cache(file, head, own);
   if (head.tokens < 0 || head.tokens > most_tokens || head.kept < 0 || head.kept > 1)
-    fail(Code::input, "{}: has a head that tamis does not write", file);
+    core::fail(Code::input, "{}: has a head that tamis does not write", file);
   return head;
 }
 
-Outline read_outline(const ByteSource& source, Reader& reader, const Cache::Impl& cache) {
+Outline read_outline(const core::ByteSource& source, Reader& reader, const Cache::Impl& cache) {
   const std::string& file = source.name();
   Outline outline{read_head(source, reader, head_of(cache)), {}, 0};
   const FileHead& head = outline.head;
-  const std::int64_t left = source.size() - static_cast<std::int64_t>(sizeof head) - 2 * checksum_bytes;
+  const std::int64_t left =
+      source.size() - static_cast<std::int64_t>(sizeof head) - 2 * checksum_bytes;
   if (head.blocks < 0 || head.blocks > left / static_cast<std::int64_t>(sizeof(BlockEntry)))
-    fail(Code::input, "{}: is damaged: it ends before its list of {} blocks does", file, head.blocks);
+    core::fail(Code::input, "{}: is damaged: it ends before its list of {} blocks does", file,
+               head.blocks);
   outline.blocks.resize(static_cast<std::size_t>(head.blocks));
   reader.get(std::as_writable_bytes(std::span(outline.blocks)));
   reader.end_part();
   std::int64_t coded = 0;
   for (const BlockEntry& block : outline.blocks) {
-    if (block.tokens < 1 || block.tokens > block_tokens || block.levels < 2 ||
-        block.levels > cache.store.levels() || block.raw_tokens < 0 || block.raw_tokens > block_tokens)
-      fail(Code::input,
-           "{}: has a block of {} tokens, {} levels and {} raw tokens, which tamis does not write", file,
-           block.tokens, block.levels, block.raw_tokens);
+    if (block.tokens < 1 || block.tokens > page_tokens || block.levels < 2 ||
+        block.levels > cache.store.levels() || block.raw_tokens < 0 ||
+        block.raw_tokens > page_tokens)
+      core::fail(
+          Code::input,
+          "{}: has a block of {} tokens, {} levels and {} raw tokens, which tamis does not write",
+          file, block.tokens, block.levels, block.raw_tokens);
     coded += block.tokens;
   }
   outline.raw_tokens = head.tokens - coded;
   if (outline.raw_tokens < 0)
-    fail(Code::input, "{}: has blocks of {} tokens in all, but {} tokens", file, coded, head.tokens);
-  if (head.kept == 1 && (outline.blocks.empty() || outline.blocks.back().tokens != block_tokens))
-    fail(Code::input, "{}: has the raw tokens of a last block that is not whole", file);
+    core::fail(Code::input, "{}: has blocks of {} tokens in all, but {} tokens", file, coded,
+               head.tokens);
+  if (head.kept == 1 && (outline.blocks.empty() || outline.blocks.back().tokens != page_tokens))
+    core::fail(Code::input, "{}: has the raw tokens of a last block that is not whole", file);
   return outline;
 }
 
-/// Throws unless the file has as many bytes as its outline asks for: after that, nothing takes more memory
-/// than a small multiple of them.
-void check_size(const ByteSource& source, const Outline& outline, const Store& store) {
+/// Throws unless the file has as many bytes as its outline asks for: after that, nothing takes more
+/// memory than a small multiple of them.
+void check_size(const core::ByteSource& source, const Outline& outline, const Store& store) {
   const RawLayout& raw = store.raw();
-  const std::int64_t token = raw.kv_heads * static_cast<std::int64_t>(raw.key_bytes + raw.value_bytes);
+  const std::int64_t token =
+      raw.kv_heads * static_cast<std::int64_t>(raw.key_bytes + raw.value_bytes);
   // Every term is far below 2^62, and the sum is compared after each.
   std::int64_t bytes = static_cast<std::int64_t>(sizeof(FileHead)) + 2 * checksum_bytes;
   const auto add = [&](std::int64_t more) {
     bytes += more;
     if (bytes > source.size())
-      fail(Code::input, "{}: is damaged: it has {} bytes and its blocks need more", source.name(),
-           source.size());
+      core::fail(Code::input, "{}: is damaged: it has {} bytes and its blocks need more",
+                 source.name(), source.size());
   };
   add(std::ssize(outline.blocks) * static_cast<std::int64_t>(sizeof(BlockEntry)));
   for (const BlockEntry& block : outline.blocks) {
-    for (int p = 0; p < block.levels; ++p) add(static_cast<std::int64_t>(store.layout().page_bytes(p)));
+    for (int p = 0; p < block.levels; ++p)
+      add(static_cast<std::int64_t>(store.layout().page_bytes(p)));
     add(block.raw_tokens * token + checksum_bytes);
   }
-  if (outline.head.kept == 1) add(block_tokens * token + checksum_bytes);
+  if (outline.head.kept == 1) add(page_tokens * token + checksum_bytes);
   if (outline.raw_tokens > source.size() / token) add(source.size());
   add(outline.raw_tokens * token);
-  add((outline.raw_tokens + block_tokens - 1) / block_tokens * checksum_bytes);
+  add((outline.raw_tokens + page_tokens - 1) / page_tokens * checksum_bytes);
   if (bytes != source.size())
-    fail(Code::input, "{}: is damaged: it has {} bytes and should have {}", source.name(), source.size(),
-         bytes);
+    core::fail(Code::input, "{}: is damaged: it has {} bytes and should have {}", source.name(),
+               source.size(), bytes);
 }
 
 }  // namespace
 
-void ContentsFile::write(const std::string& path, const Cache::Impl& cache, const Contents& contents) {
+void ContentsFile::write(const std::string& path, const Cache::Impl& cache,
+                         const Contents& contents) {
   const RawLayout& raw = cache.store.raw();
   FileHead head = head_of(cache);
   head.tokens = contents.tokens_;
@@ -250,7 +263,8 @@ void ContentsFile::write(const std::string& path, const Cache::Impl& cache, cons
   }
   file.end_part();
   const auto put_rows = [&](const std::byte* page, std::int64_t rows, std::int64_t count) {
-    for_each_row(raw, page, rows, count, [&](std::span<const std::byte> bytes) { file.put(bytes); });
+    for_each_row(raw, page, rows, count,
+                 [&](std::span<const std::byte> bytes) { file.put(bytes); });
   };
   for (std::size_t b = 0; b < contents.blocks_.size(); ++b) {
     const Block& block = *contents.blocks_[b];
@@ -260,18 +274,18 @@ void ContentsFile::write(const std::string& path, const Cache::Impl& cache, cons
     file.end_part();
   }
   if (contents.kept_ != nullptr) {
-    put_rows(contents.kept_->page.at, block_tokens, block_tokens);
+    put_rows(contents.kept_->page.at, page_tokens, page_tokens);
     file.end_part();
   }
   for (std::size_t p = 0; p < contents.pages_.size(); ++p) {
     const RawRun& run = contents.runs_[contents.block_runs_ + p];
-    put_rows(contents.pages_[p]->page.at, block_tokens, run.count);
+    put_rows(contents.pages_[p]->page.at, page_tokens, run.count);
     file.end_part();
   }
   file.commit();
 }
 
-std::unique_ptr<Contents> ContentsFile::read(const ByteSource& source, Cache::Impl& cache,
+std::unique_ptr<Contents> ContentsFile::read(const core::ByteSource& source, Cache::Impl& cache,
                                              Checksums checksums) {
   const std::string& file = source.name();
   Store& store = cache.store;
@@ -280,19 +294,22 @@ std::unique_ptr<Contents> ContentsFile::read(const ByteSource& source, Cache::Im
   const Outline outline = read_outline(source, reader, cache);
   check_size(source, outline, store);
   auto contents = std::make_unique<Contents>(store);
-  const std::int64_t pages = (outline.raw_tokens + block_tokens - 1) / block_tokens;
+  const std::int64_t pages = (outline.raw_tokens + page_tokens - 1) / page_tokens;
   contents->make_room(outline.blocks.size(), static_cast<std::size_t>(pages) + 1);
   std::int64_t first = 0;
   for (const BlockEntry& entry : outline.blocks) {
     const auto drop = [&](Block* block) { store.drop(block, 0, entry.levels); };
-    std::unique_ptr<Block, decltype(drop)> block(store.make_block(entry.levels, entry.raw_tokens), drop);
+    std::unique_ptr<Block, decltype(drop)> block(store.make_block(entry.levels, entry.raw_tokens),
+                                                 drop);
     for (int p = 0; p < entry.levels; ++p)
       reader.get({block->page[static_cast<std::size_t>(p)].at, store.layout().page_bytes(p)});
-    if (entry.raw_tokens > 0) read_rows(reader, raw, block->raw.at, block->raw_rows, entry.raw_tokens);
+    if (entry.raw_tokens > 0)
+      read_rows(reader, raw, block->raw.at, block->raw_rows, entry.raw_tokens);
     reader.end_part();
-    const std::int64_t sinks = std::clamp<std::int64_t>(cache.options.sinks - first, 0, block_tokens);
-    const TokenMask mask =
-        check_records(file, store.layout(), store.levels(), sinks, entry.raw_tokens, block->page[0].at);
+    const std::int64_t sinks =
+        std::clamp<std::int64_t>(cache.options.sinks - first, 0, page_tokens);
+    const TokenMask mask = check_records(file, store.layout(), store.levels(), sinks,
+                                         entry.raw_tokens, block->page[0].at);
     if (entry.raw_tokens > 0) {
       check_finite(file, raw, block->raw.at, block->raw_rows, entry.raw_tokens);
       store.place_raw(*block, mask);
@@ -304,17 +321,17 @@ std::unique_ptr<Contents> ContentsFile::read(const ByteSource& source, Cache::Im
   const auto read_page = [&](std::int64_t count) {
     RawPage* const page = store.make_raw_page();
     contents->pages_.push_back(page);  // there is room
-    read_rows(reader, raw, page->page.at, block_tokens, count);
+    read_rows(reader, raw, page->page.at, page_tokens, count);
     reader.end_part();
-    check_finite(file, raw, page->page.at, block_tokens, count);
+    check_finite(file, raw, page->page.at, page_tokens, count);
   };
   if (outline.head.kept == 1) {
-    read_page(block_tokens);
+    read_page(page_tokens);
     contents->kept_ = contents->pages_.back();
     contents->pages_.pop_back();
   }
-  for (std::int64_t left = outline.raw_tokens; left > 0; left -= block_tokens)
-    read_page(std::min(left, block_tokens));
+  for (std::int64_t left = outline.raw_tokens; left > 0; left -= page_tokens)
+    read_page(std::min(left, page_tokens));
   contents->tokens_ = outline.head.tokens;
   contents->list_raw_pages();
   return contents;
@@ -333,7 +350,8 @@ void Cache::save(Sequence sequence, const std::string& path) const {
 void Cache::load(Sequence sequence, const std::string& path) {
   Impl& impl = inside();
   impl.check_absent(sequence);
-  cache::with_memory([&] { impl.insert(sequence, cache::ContentsFile::read(*open_file(path), impl)); });
+  cache::with_memory(
+      [&] { impl.insert(sequence, cache::ContentsFile::read(*core::open_file(path), impl)); });
 }
 
 }  // namespace tamis

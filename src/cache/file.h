@@ -1,6 +1,6 @@
-// A sequence in a file: a head, a list of its blocks, then each block, then raw tokens; each of these parts
-// with a checksum. All numbers are little endian. Pages are written as they lie in memory; of raw pages
-// only the rows that are there.
+// A sequence in a file: a head, a list of its blocks, then each block, then raw tokens; each of
+// these parts with a checksum. All numbers are little endian. Pages are written as they lie in
+// memory; of raw pages only the rows that are there.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ enum class Checksums { compared, ignored };
 class ContentsFile {
  public:
   static void write(const std::string& path, const Cache::Impl& cache, const Contents& contents);
-  /// Throws `input`, naming the file, for one that the cache could not have written. Memory is taken only
-  /// for what the file really has.
-  static std::unique_ptr<Contents> read(const ByteSource& source, Cache::Impl& cache,
+  /// Throws `input`, naming the file, for one that the cache could not have written. Memory is
+  /// taken only for what the file really has.
+  static std::unique_ptr<Contents> read(const core::ByteSource& source, Cache::Impl& cache,
                                         Checksums checksums = Checksums::compared);
 };
 

@@ -15,8 +15,8 @@
 
 namespace tamis {
 
-/// The map is guarded; what a sequence holds stays where it is in memory, and only calls on that sequence,
-/// which exclude each other, look at it.
+/// The map is guarded; what a sequence holds stays where it is in memory, and only calls on that
+/// sequence, which exclude each other, look at it.
 struct Cache::Impl {
   Impl(const Heads& its_heads, const CacheOptions& its_options)
       : heads(its_heads), options(its_options), store(its_heads, its_options) {}
@@ -43,7 +43,8 @@ auto with_memory(const Work& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    fail(Code::internal, "there is no memory for the lists that the cache keeps beside its pages");
+    core::fail(Code::internal,
+               "there is no memory for the lists that the cache keeps beside its pages");
   }
 }
 

@@ -15,14 +15,17 @@ namespace {
 
 constexpr std::size_t system_page = 4096;
 
-constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
+  return (bytes + to - 1) / to * to;
+}
 
 /// Whole pages from the system; huge ones where a multiple of them is asked for.
 class SystemMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) noexcept override try {
-    if (bytes % huge_page == 0) return make_slab(bytes).release();
-    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes % core::huge_page == 0) return core::make_slab(bytes).release();
+    void* const memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? nullptr : memory;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -38,13 +41,13 @@ Memory& system_memory() {
 /// What a slab of `pages` pages asks for: a whole huge page where that wastes little.
 std::size_t slab_bytes(std::size_t page_bytes, std::size_t pages) {
   const std::size_t bytes = rounded_up(page_bytes * pages, system_page);
-  return bytes <= huge_page && bytes >= huge_page / 8 * 7 ? huge_page : bytes;
+  return bytes <= core::huge_page && bytes >= core::huge_page / 8 * 7 ? core::huge_page : bytes;
 }
 
 }  // namespace
 
-/// Unused pages that were used before are a list whose links lie in the pages themselves; those never used
-/// come after `fresh`.
+/// Unused pages that were used before are a list whose links lie in the pages themselves; those
+/// never used come after `fresh`.
 struct Pages::Slab {
   std::byte* memory;
   std::size_t bytes;
@@ -94,7 +97,7 @@ std::size_t Pages::room() const { return capacity_ - std::min<std::size_t>(capac
 Pages::Slab* Pages::make_slab_of(Size& size) {
   const std::size_t page = size.page_bytes;
   const std::size_t least = std::max<std::size_t>(1, system_page / page);
-  const std::size_t most = std::max<std::size_t>(1, huge_page / page);
+  const std::size_t most = std::max<std::size_t>(1, core::huge_page / page);
   std::size_t pages = std::clamp(size.pages, least, most);
   if (slab_bytes(page, pages) > room()) {
     for (Size& other : sizes_) release_spare(other);
@@ -102,16 +105,17 @@ Pages::Slab* Pages::make_slab_of(Size& size) {
   }
   const std::size_t bytes = slab_bytes(page, pages);
   if (bytes > room())
-    fail(Code::internal,
-         "the cache's capacity of {} bytes is exhausted: {} are taken and {} more are needed; remove or "
-         "shed "
-         "sequences, or give it more",
-         capacity_, taken_.load(), bytes);
+    core::fail(Code::internal,
+               "the cache's capacity of {} bytes is exhausted: {} are taken and {} more are "
+               "needed; remove or "
+               "shed "
+               "sequences, or give it more",
+               capacity_, taken_.load(), bytes);
   auto slab = std::make_unique<Slab>();
   slab->memory = static_cast<std::byte*>(memory_.allocate(bytes));
   if (slab->memory == nullptr)
-    fail(Code::internal, "there is no memory for {} more bytes of the cache, which has {}", bytes,
-         taken_.load());
+    core::fail(Code::internal, "there is no memory for {} more bytes of the cache, which has {}",
+               bytes, taken_.load());
   slab->bytes = bytes;
   slab->size = static_cast<std::size_t>(&size - sizes_.data());
   slab->pages = bytes / page;
@@ -135,7 +139,8 @@ Page Pages::take(std::size_t number) {
   const std::lock_guard lock(mutex_);
   Size& size = sizes_[number];
   if (size.open == nullptr) {
-    Slab* const slab = size.spare != nullptr ? std::exchange(size.spare, nullptr) : make_slab_of(size);
+    Slab* const slab =
+        size.spare != nullptr ? std::exchange(size.spare, nullptr) : make_slab_of(size);
     slab->open(size.open);
   }
   Slab* const slab = size.open;

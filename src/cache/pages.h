@@ -1,6 +1,6 @@
-// Memory of a cache: pages of a few sizes, each size in slabs of its own, so that giving up all pages of
-// one kind (the lowest planes, say) gives whole slabs back. Taking and giving a page costs a lock and a
-// list's head; a page's bytes are whatever they were before.
+// Memory of a cache: pages of a few sizes, each size in slabs of its own, so that giving up all
+// pages of one kind (the lowest planes, say) gives whole slabs back. Taking and giving a page costs
+// a lock and a list's head; a page's bytes are whatever they were before.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,19 @@ class Pages {
     Slab* slab = nullptr;
   };
 
-  /// Null `memory` for the system's; `capacity` 0 for no limit. Sizes are multiples of 64, and 0 for one
-  /// that is never asked for.
+  /// Null `memory` for the system's; `capacity` 0 for no limit. Sizes are multiples of 64, and 0
+  /// for one that is never asked for.
   Pages(Memory* memory, std::size_t capacity, std::span<const std::size_t> page_bytes);
   /// All pages must have been given back.
   ~Pages() = default;
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  /// A page of the size of this number, aligned to 64 bytes. Throws `internal` if there is no more memory.
+  /// A page of the size of this number, aligned to 64 bytes. Throws `internal` if there is no more
+  /// memory.
   Page take(std::size_t size);
-  /// A slab without a used page goes back to the memory at once, but for one of each size that is in use.
+  /// A slab without a used page goes back to the memory at once, but for one of each size that is
+  /// in use.
   void give(Page page) noexcept;
 
   /// Bytes of all slabs, and of these the ones in pages that are in use.

@@ -9,13 +9,14 @@
 namespace tamis::cache {
 namespace {
 
-/// Whether the magnitude of one of `count` numbers of Bits is `limit` or more, by its bits; limit > 0.
-/// Adding what is missing from there to the sign bit carries into it, and never beyond it.
+/// Whether the magnitude of one of `count` numbers of Bits is `limit` or more, by its bits; limit >
+/// 0. Adding what is missing from there to the sign bit carries into it, and never beyond it.
 template <class Bits>
 bool any_from(const std::byte* numbers, std::int64_t count, Bits limit) {
   constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   constexpr auto per_word = static_cast<std::int64_t>(sizeof(std::uint64_t) / sizeof(Bits));
-  constexpr std::uint64_t each = ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});  // 1 in every number
+  constexpr std::uint64_t each =
+      ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});  // 1 in every number
   const std::uint64_t magnitudes = each * static_cast<Bits>(sign - 1);
   const std::uint64_t missing = each * static_cast<Bits>(sign - limit);
   std::uint64_t carried = 0;
@@ -47,8 +48,9 @@ Limits limits(DType dtype) {
 }
 
 bool all_below(DType dtype, const std::byte* numbers, std::int64_t count, std::uint32_t limit) {
-  return dtype == DType::f32 ? !any_from<std::uint32_t>(numbers, count, limit)
-                             : !any_from<std::uint16_t>(numbers, count, static_cast<std::uint16_t>(limit));
+  return dtype == DType::f32
+             ? !any_from<std::uint32_t>(numbers, count, limit)
+             : !any_from<std::uint16_t>(numbers, count, static_cast<std::uint16_t>(limit));
 }
 
 }  // namespace
@@ -81,13 +83,16 @@ float number_at(DType dtype, const std::byte* number) {
   return to_float(f16{static_cast<std::uint16_t>(bits)});
 }
 
-const std::byte* IncomingRows::at(std::int64_t sequence_offset, std::int64_t row, std::int64_t head) const {
+const std::byte* IncomingRows::at(std::int64_t sequence_offset, std::int64_t row,
+                                  std::int64_t head) const {
   return static_cast<const std::byte*>(rows->data) +
-         (sequence_offset + row * rows->token_stride + head * rows->head_stride) * size_of(rows->dtype);
+         (sequence_offset + row * rows->token_stride + head * rows->head_stride) *
+             size_of(rows->dtype);
 }
 
-bool IncomingRows::store(const Kernels& kernels, std::int64_t sequence_offset, std::int64_t first,
-                         std::int64_t count, std::int64_t head, std::byte* to) const {
+bool IncomingRows::store(const kernels::Kernels& kernels, std::int64_t sequence_offset,
+                         std::int64_t first, std::int64_t count, std::int64_t head,
+                         std::byte* to) const {
   const std::int64_t size = size_of(dtype);
   const std::int64_t step = rows->channel_stride * size_of(rows->dtype);
   bool finite = true;
@@ -97,7 +102,7 @@ bool IncomingRows::store(const Kernels& kernels, std::int64_t sequence_offset, s
     if (rows->channel_stride == 1 && rows->dtype == dtype) {
       std::memcpy(row, from, static_cast<std::size_t>(dim * size));
     } else if (rows->channel_stride == 1) {
-      kernels.widen[kv_type(rows->dtype)](from, reinterpret_cast<float*>(row), dim);
+      kernels.widen[attention::kv_type(rows->dtype)](from, reinterpret_cast<float*>(row), dim);
     } else if (rows->dtype == dtype) {
       for (std::int64_t c = 0; c < dim; ++c)
         std::memcpy(row + c * size, from + c * step, static_cast<std::size_t>(size));
@@ -121,8 +126,8 @@ std::int64_t count_mask(const TokenMask& mask) {
 bool add_beyond_codes(const RawLayout& layout, const BlockRows& rows, TokenMask& mask) {
   bool finite = true;
   const auto look = [&](const std::byte* first, std::int64_t stride, std::int64_t dim) {
-    if (stride == dim && all_coded(layout.dtype, first, block_tokens * dim)) return;
-    for (std::int64_t j = 0; j < block_tokens; ++j) {
+    if (stride == dim && all_coded(layout.dtype, first, page_tokens * dim)) return;
+    for (std::int64_t j = 0; j < page_tokens; ++j) {
       const std::byte* const row = first + j * stride * size_of(layout.dtype);
       if (all_coded(layout.dtype, row, dim)) continue;
       add_to_mask(mask, j);

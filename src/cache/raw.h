@@ -13,8 +13,8 @@
 
 namespace tamis::cache {
 
-/// Pages of raw tokens hold 1, 2, 4 … 128 of them: keys of each KV head, values of each KV head, and a byte
-/// per token for its place in a block, all densely.
+/// Pages of raw tokens hold 1, 2, 4 … 128 of them: keys of each KV head, values of each KV head,
+/// and a byte per token for its place in a block, all densely.
 struct RawLayout {
   RawLayout(const Heads& heads, DType stored);
 
@@ -33,22 +33,25 @@ struct RawLayout {
     return values_at(rows) + static_cast<std::size_t>(kv_heads * rows) * value_bytes;
   }
   template <class Byte>
-  [[nodiscard]] Byte* key(Byte* page, std::int64_t rows, std::int64_t head, std::int64_t row) const {
+  [[nodiscard]] Byte* key(Byte* page, std::int64_t rows, std::int64_t head,
+                          std::int64_t row) const {
     return page + static_cast<std::size_t>(head * rows + row) * key_bytes;
   }
   template <class Byte>
-  [[nodiscard]] Byte* value(Byte* page, std::int64_t rows, std::int64_t head, std::int64_t row) const {
+  [[nodiscard]] Byte* value(Byte* page, std::int64_t rows, std::int64_t head,
+                            std::int64_t row) const {
     return page + values_at(rows) + static_cast<std::size_t>(head * rows + row) * value_bytes;
   }
 };
 
 /// How many tokens a page is for, by the number of its size: 2^size.
 inline constexpr int raw_sizes = 8;
-static_assert(std::int64_t{1} << (raw_sizes - 1) == block_tokens);
+static_assert(std::int64_t{1} << (raw_sizes - 1) == page_tokens);
 /// The least size that holds `tokens` of them.
 int raw_size_for(std::int64_t tokens);
 
-/// The rows of keys or values of a call, one KV head at a time: they are stored as `dtype`, `dim` channels.
+/// The rows of keys or values of a call, one KV head at a time: they are stored as `dtype`, `dim`
+/// channels.
 struct IncomingRows {
   const Rows* rows;
   DType dtype;
@@ -57,16 +60,17 @@ struct IncomingRows {
   /// Row `row` of `head` where sequence_stride has been applied already.
   [[nodiscard]] const std::byte* at(std::int64_t sequence_offset, std::int64_t row,
                                     std::int64_t head) const;
-  /// Whether rows can be coded from where they are: of the cache's type and aligned for it, channels
-  /// next to each other.
+  /// Whether rows can be coded from where they are: of the cache's type and aligned for it,
+  /// channels next to each other.
   [[nodiscard]] bool as_stored() const {
     const auto address = reinterpret_cast<std::uintptr_t>(rows->data);
     return rows->dtype == dtype && rows->channel_stride == 1 &&
            address % static_cast<std::uintptr_t>(size_of(dtype)) == 0;
   }
   /// Stores rows first … first + count − 1 densely at `to`. Returns whether all of them are finite.
-  [[nodiscard]] bool store(const Kernels& kernels, std::int64_t sequence_offset, std::int64_t first,
-                           std::int64_t count, std::int64_t head, std::byte* to) const;
+  [[nodiscard]] bool store(const kernels::Kernels& kernels, std::int64_t sequence_offset,
+                           std::int64_t first, std::int64_t count, std::int64_t head,
+                           std::byte* to) const;
 };
 
 /// Whether all `count` numbers are finite.

@@ -11,7 +11,8 @@ constexpr std::size_t raw_size(int size) { return static_cast<std::size_t>(most_
 
 std::array<std::size_t, most_levels + raw_sizes> sizes(const Layout& layout, const RawLayout& raw) {
   std::array<std::size_t, most_levels + raw_sizes> bytes{};
-  for (int plane = 0; plane < most_levels; ++plane) bytes[plane_size(plane)] = layout.page_bytes(plane);
+  for (int plane = 0; plane < most_levels; ++plane)
+    bytes[plane_size(plane)] = layout.page_bytes(plane);
   for (int size = 0; size < raw_sizes; ++size)
     bytes[raw_size(size)] = raw.page_bytes(std::int64_t{1} << size);
   return bytes;
@@ -58,7 +59,7 @@ Block* Store::make_block(int levels, std::int64_t raw_tokens) {
 void Store::place_raw(Block& block, const TokenMask& raw) const noexcept {
   if (block.raw_tokens == 0) return;
   std::byte* place = block.raw.at + raw_.places_at(block.raw_rows);
-  for (std::int64_t j = 0; j < block_tokens; ++j)
+  for (std::int64_t j = 0; j < page_tokens; ++j)
     if (in_mask(raw, j)) *place++ = static_cast<std::byte>(j);
 }
 
@@ -74,8 +75,8 @@ void Store::share(Block* block, int levels) noexcept {
     block->users[p].fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Page 0 comes last: whoever drops the last use of it knows that nobody looks at the other counts any
-/// more.
+/// Page 0 comes last: whoever drops the last use of it knows that nobody looks at the other counts
+/// any more.
 void Store::drop(Block* block, int from, int levels) noexcept {
   bool last = false;
   for (int plane = levels - 1; plane >= from; --plane) {

@@ -1,5 +1,5 @@
-// What the sequences of a cache share: raw pages and coded blocks, each with a count of its users, and the
-// memory they lie in. All of it may be called for different sequences at once.
+// What the sequences of a cache share: raw pages and coded blocks, each with a count of its users,
+// and the memory they lie in. All of it may be called for different sequences at once.
 #pragma once
 
 #include <array>

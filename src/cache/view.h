@@ -17,11 +17,12 @@ namespace tamis::cache {
 struct CodedBlock {
   std::array<const std::byte*, most_levels> page;  ///< of which `levels` are
   std::int64_t first;                              ///< position of its first token in the sequence
-  std::int32_t tokens;                             ///< that the sequence still has, from the first on
-  std::int32_t levels;                             ///< that it still uses
+  std::int32_t tokens;  ///< that the sequence still has, from the first on
+  std::int32_t levels;  ///< that it still uses
 };
 
-/// Raw tokens: row i of KV head h is element (h·head_rows + i)·dim of keys or values, in the cache's dtype.
+/// Raw tokens: row i of KV head h is element (h·head_rows + i)·dim of keys or values, in the
+/// cache's dtype.
 struct RawRun {
   std::int64_t first;  ///< position of row 0, or what `place` counts from
   std::int32_t count;
@@ -31,8 +32,8 @@ struct RawRun {
   const std::byte* values;
 };
 
-/// Positions 0 … tokens − 1 are each in one place: coded in one block and not marked raw there, or in one
-/// raw run. Both lists are ascending by `first`.
+/// Positions 0 … tokens − 1 are each in one place: coded in one block and not marked raw there, or
+/// in one raw run. Both lists are ascending by `first`.
 struct SequenceView {
   std::int64_t tokens = 0;
   std::span<const CodedBlock> blocks;

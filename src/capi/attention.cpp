@@ -19,15 +19,18 @@ Shape shape_of(const tamis_shape* from) {
   shape.dtype = dtype_of(c.dtype);
   shape.scale = c.scale;
   if (shape.query_heads < 1 || shape.kv_heads < 1)
-    fail(Code::usage, "{} query heads over {} KV heads: both must be positive", shape.query_heads,
-         shape.kv_heads);
+    core::fail(Code::usage, "{} query heads over {} KV heads: both must be positive",
+               shape.query_heads, shape.kv_heads);
   if (shape.query_heads > most_heads || shape.query_heads % shape.kv_heads != 0)
-    fail(Code::usage,
-         "{} query heads over {} KV heads: query heads must be a multiple of KV heads, at most {}",
-         shape.query_heads, shape.kv_heads, most_heads);
-  extent({shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.head_dim), sizeof(double)},
-         "q");
-  extent({shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.value_dim), sizeof(double)},
+    core::fail(
+        Code::usage,
+        "{} query heads over {} KV heads: query heads must be a multiple of KV heads, at most {}",
+        shape.query_heads, shape.kv_heads, most_heads);
+  extent(
+      {shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.head_dim), sizeof(double)},
+      "q");
+  extent({shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.value_dim),
+          sizeof(double)},
          "out");
   return shape;
 }
@@ -51,9 +54,11 @@ void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvP
     const tamis_kv_pages& head = from[h];
     const std::int64_t pages = head.tokens > 0 ? (head.tokens - 1) / page_tokens + 1 : 0;
     const auto check = [&](const void* const* table, const char* which) {
-      if (pages > 0 && table == nullptr) fail(Code::usage, "the table kv[{}].{} is null", h, which);
+      if (pages > 0 && table == nullptr)
+        core::fail(Code::usage, "the table kv[{}].{} is null", h, which);
       for (std::int64_t p = first / page_tokens; p < pages; ++p)
-        if (table[p] == nullptr) fail(Code::usage, "the page kv[{}].{}[{}] is null", h, which, p);
+        if (table[p] == nullptr)
+          core::fail(Code::usage, "the page kv[{}].{}[{}] is null", h, which, p);
     };
     check(head.k, "k");
     check(head.v, "v");
@@ -74,13 +79,15 @@ void attend(const Shape& shape, const float* q, std::span<const KvPages> kv, con
 }  // namespace
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 tamis_code tamis_workspace_create(int threads, tamis_workspace** out) {
   return make(out, [&] { return std::make_unique<tamis_workspace>(threads); });
 }
 
-tamis_code tamis_workspace_create_on(int threads, const tamis_executor* executor, tamis_workspace** out) {
+tamis_code tamis_workspace_create_on(int threads, const tamis_executor* executor,
+                                     tamis_workspace** out) {
   return make(out, [&] { return std::make_unique<tamis_workspace>(threads, executor); });
 }
 
@@ -96,15 +103,15 @@ tamis_code tamis_dense(const tamis_shape* shape, const float* q, const tamis_kv_
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
-    const tamis::InUse use(w.workspace);
+    const tamis::attention::InUse use(w.workspace);
     read_pages(s.kv_heads, kv, w.heads);
     attend(s, q, w.heads, seen, w.workspace, out, lse);
   });
 }
 
-tamis_code tamis_dense_arrays(const tamis_shape* shape, const float* q, const void* k, const void* v,
-                              int64_t tokens, const int64_t* seen, tamis_workspace* workspace, float* out,
-                              float* lse) {
+tamis_code tamis_dense_arrays(const tamis_shape* shape, const float* q, const void* k,
+                              const void* v, int64_t tokens, const int64_t* seen,
+                              tamis_workspace* workspace, float* out, float* lse) {
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");

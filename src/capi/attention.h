@@ -8,6 +8,7 @@
 #include "attention/workspace.h"
 #include "capi/call.h"
 #include "capi/workspace.h"
+#include "core/inside.h"
 
 namespace tamis::capi {
 
@@ -16,7 +17,7 @@ inline constexpr std::size_t shape_size = 56;
 
 /// Throws `usage` unless rows() and the arrays it implies have sizes that memory can have.
 Shape shape_of(const tamis_shape* shape);
-tamis_shape to_c(const Shape& shape);
+TAMIS_INSIDE tamis_shape to_c(const Shape& shape);
 
 /// A matrix of `rows` contiguous rows, null only if it has none.
 template <class T>
@@ -25,7 +26,8 @@ View<T> matrix(T* data, std::int64_t rows, std::int64_t cols, const char* name) 
   return {data, rows, cols};
 }
 
-/// Fills `heads`; throws `usage` for a null table, or for a null page from that of token `first` on.
+/// Fills `heads`; throws `usage` for a null table, or for a null page from that of token `first`
+/// on.
 void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
                 std::int64_t first = 0);
 

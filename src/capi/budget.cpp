@@ -1,25 +1,20 @@
-// C ABI: budgets as text and in profiles.
+// C ABI: budgets as text.
 #include "capi/budget.h"
 
 #include <algorithm>
 #include <string>
-#include <vector>
-
-struct tamis_profile {
-  std::vector<tamis_head_budget> budgets;
-};
 
 namespace tamis::capi {
 
 // Arrays of these cross the border, so their size is for ever.
-static_assert(sizeof(tamis_budget) == 64 && sizeof(tamis_head_budget) == 80);
+static_assert(sizeof(tamis_budget) == 64);
 
 Budget budget_of(const tamis_budget& c) {
   if (c.kind < TAMIS_MASS || c.kind > TAMIS_WINDOW)
-    fail(Code::usage, "budget kind {} is not one of TAMIS_MASS ({}) … TAMIS_WINDOW ({})", c.kind,
-         static_cast<int>(TAMIS_MASS), static_cast<int>(TAMIS_WINDOW));
+    core::fail(Code::usage, "budget kind {} is not one of TAMIS_MASS ({}) … TAMIS_WINDOW ({})",
+               c.kind, static_cast<int>(TAMIS_MASS), static_cast<int>(TAMIS_WINDOW));
   if (c.reserved != 0)
-    fail(Code::usage, "the field reserved of a tamis_budget is {}; it must be 0", c.reserved);
+    core::fail(Code::usage, "the field reserved of a tamis_budget is {}; it must be 0", c.reserved);
   return {.kind = static_cast<Budget::Kind>(c.kind),
           .eps = c.eps,
           .share = c.share,
@@ -57,42 +52,25 @@ tamis_budget to_c(const Budget& budget) {
 
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 tamis_code tamis_budget_parse(const char* text, tamis_budget* out) {
-  return guarded([&] { required(out, "out") = to_c(tamis::parse_budget(&required(text, "text"))); });
+  return guarded(
+      [&] { required(out, "out") = to_c(tamis::parse_budget(&required(text, "text"))); });
 }
 
 tamis_code tamis_budget_to_text(const tamis_budget* budget, char* out, size_t capacity) {
   return guarded([&] {
     const tamis::Budget b = budget_of(required(budget, "budget"));
     tamis::check_budget(b);
-    const std::string text = to_string(b);
+    const std::string text = tamis::to_string(b);
     required(out, "out");
     if (text.size() >= capacity)
-      tamis::fail(tamis::Code::usage, "capacity is {}; the budget's text and its zero byte take {}",
-                  capacity, text.size() + 1);
+      tamis::core::fail(tamis::Code::usage,
+                        "capacity is {}; the budget's text and its zero byte take {}", capacity,
+                        text.size() + 1);
     std::ranges::copy(text, out);
     out[text.size()] = '\0';
-  });
-}
-
-tamis_code tamis_profile_read(const char* path, tamis_profile** out) {
-  return make(out, [&] {
-    auto profile = std::make_unique<tamis_profile>();
-    for (const tamis::HeadBudget& head : tamis::read_profile_budgets(&required(path, "path")))
-      profile->budgets.push_back({head.layer, head.head, to_c(head.budget)});
-    return profile;
-  });
-}
-
-void tamis_profile_free(tamis_profile* profile) { delete profile; }
-
-tamis_code tamis_profile_budgets(const tamis_profile* profile, const tamis_head_budget** budgets,
-                                 size_t* count) {
-  return guarded([&] {
-    const auto& all = required(profile, "profile").budgets;
-    required(budgets, "budgets") = all.data();
-    required(count, "count") = all.size();
   });
 }

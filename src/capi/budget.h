@@ -4,11 +4,13 @@
 #include <tamis/budget.h>
 
 #include "capi/call.h"
+#include "core/inside.h"
 
 namespace tamis::capi {
 
-/// Throws `usage` unless the kind is known and the reserved field 0; the numbers are for check_budget.
+/// Throws `usage` unless the kind is known and the reserved field 0; the numbers are for
+/// check_budget.
 Budget budget_of(const tamis_budget& budget);
-tamis_budget to_c(const Budget& budget);
+TAMIS_INSIDE tamis_budget to_c(const Budget& budget);
 
 }  // namespace tamis::capi

@@ -14,8 +14,10 @@ constexpr std::size_t rows_size = 56;
 static_assert(sizeof(tamis_heads) == heads_size && TAMIS_ENDS_WITH(tamis_heads, reserved));
 static_assert(sizeof(tamis_memory) == memory_size && TAMIS_ENDS_WITH(tamis_memory, release));
 // NOLINTNEXTLINE(bugprone-sizeof-expression): the last field is a pointer
-static_assert(sizeof(tamis_cache_options) == options_size && TAMIS_ENDS_WITH(tamis_cache_options, memory));
-static_assert(sizeof(tamis_cache_info) == info_size && TAMIS_ENDS_WITH(tamis_cache_info, free_bytes));
+static_assert(sizeof(tamis_cache_options) == options_size &&
+              TAMIS_ENDS_WITH(tamis_cache_options, memory));
+static_assert(sizeof(tamis_cache_info) == info_size &&
+              TAMIS_ENDS_WITH(tamis_cache_info, free_bytes));
 static_assert(sizeof(tamis_rows) == rows_size && TAMIS_ENDS_WITH(tamis_rows, sequence_stride));
 
 Heads heads_of(const tamis_heads* from) {
@@ -70,12 +72,14 @@ const Cache& cache_of(const tamis_cache* cache) { return required(cache, "cache"
 
 CMemory::CMemory(const tamis_memory* from) : c_(read_struct(from, memory_size, "tamis_memory")) {
   if (c_.allocate == nullptr || c_.release == nullptr)
-    fail(Code::usage, "a tamis_memory has no function {}", c_.allocate == nullptr ? "allocate" : "release");
+    core::fail(Code::usage, "a tamis_memory has no function {}",
+               c_.allocate == nullptr ? "allocate" : "release");
 }
 
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 tamis_code tamis_cache_create(const tamis_heads* heads, const tamis_cache_options* options,
                               tamis_cache** out) {
@@ -97,7 +101,8 @@ tamis_code tamis_cache_add(tamis_cache* cache, tamis_sequence sequence) {
   return guarded([&] { cache_of(cache).add(sequence); });
 }
 
-tamis_code tamis_cache_fork(tamis_cache* cache, tamis_sequence from, int64_t tokens, tamis_sequence to) {
+tamis_code tamis_cache_fork(tamis_cache* cache, tamis_sequence from, int64_t tokens,
+                            tamis_sequence to) {
   return guarded([&] { cache_of(cache).fork(from, tokens, to); });
 }
 
@@ -106,7 +111,8 @@ tamis_code tamis_cache_remove(tamis_cache* cache, tamis_sequence sequence) {
 }
 
 tamis_code tamis_cache_contains(const tamis_cache* cache, tamis_sequence sequence, int* contains) {
-  return guarded([&] { required(contains, "contains") = cache_of(cache).contains(sequence) ? 1 : 0; });
+  return guarded(
+      [&] { required(contains, "contains") = cache_of(cache).contains(sequence) ? 1 : 0; });
 }
 
 tamis_code tamis_cache_tokens(const tamis_cache* cache, tamis_sequence sequence, int64_t* tokens) {
@@ -114,8 +120,8 @@ tamis_code tamis_cache_tokens(const tamis_cache* cache, tamis_sequence sequence,
 }
 
 tamis_code tamis_cache_append(tamis_cache* cache, size_t count, const tamis_sequence* sequences,
-                              const int64_t* tokens, const tamis_rows* keys, const tamis_rows* values,
-                              tamis_workspace* workspace) {
+                              const int64_t* tokens, const tamis_rows* keys,
+                              const tamis_rows* values, tamis_workspace* workspace) {
   return guarded([&] {
     tamis::Cache& c = cache_of(cache);
     const auto to = array(sequences, count, "sequences");
@@ -128,7 +134,8 @@ tamis_code tamis_cache_truncate(tamis_cache* cache, tamis_sequence sequence, int
   return guarded([&] { cache_of(cache).truncate(sequence, tokens); });
 }
 
-tamis_code tamis_cache_shed(tamis_cache* cache, tamis_sequence sequence, int32_t bits, int64_t tokens) {
+tamis_code tamis_cache_shed(tamis_cache* cache, tamis_sequence sequence, int32_t bits,
+                            int64_t tokens) {
   return guarded([&] { cache_of(cache).shed(sequence, bits, tokens); });
 }
 

@@ -17,7 +17,9 @@ class CMemory final : public Memory {
   explicit CMemory(const tamis_memory* from);
 
   void* allocate(std::size_t bytes) noexcept override { return c_.allocate(c_.context, bytes); }
-  void release(void* memory, std::size_t bytes) noexcept override { c_.release(c_.context, memory, bytes); }
+  void release(void* memory, std::size_t bytes) noexcept override {
+    c_.release(c_.context, memory, bytes);
+  }
 
  private:
   tamis_memory c_;
@@ -38,13 +40,14 @@ static_assert(sizeof(tamis_sequence) == sizeof(Sequence));
 template <class T>
 std::span<const T> array(const T* data, std::size_t count, const char* name) {
   constexpr std::size_t most = std::size_t{1} << 40;
-  if (count > most) fail(Code::usage, "{} would have {} elements", name, count);
+  if (count > most) core::fail(Code::usage, "{} would have {} elements", name, count);
   return required(data, static_cast<std::int64_t>(count), name);
 }
 
 /// Throws `usage` unless a field that is for later is 0.
 inline void check_reserved(std::int32_t field, const char* type) {
-  if (field != 0) fail(Code::usage, "the field reserved of a {} is {}; it must be 0", type, field);
+  if (field != 0)
+    core::fail(Code::usage, "the field reserved of a {} is {}; it must be 0", type, field);
 }
 
 }  // namespace tamis::capi

@@ -1,5 +1,6 @@
-// What every entry point of the C ABI does: no exception gets out, arguments are checked before use, and
-// structs of callers older or newer than this library are read and written up to the size they give.
+// What every entry point of the C ABI does: no exception gets out, arguments are checked before
+// use, and structs of callers older or newer than this library are read and written up to the size
+// they give.
 #pragma once
 
 #include <tamis/tamis.h>
@@ -15,11 +16,12 @@
 #include <tamis/dtype.h>
 
 #include "core/fail.h"
+#include "core/inside.h"
 
 namespace tamis::capi {
 
 /// Keeps the sentence of the exception being handled for tamis_last_error and gives its code.
-tamis_code keep_current_exception() noexcept;
+TAMIS_INSIDE tamis_code keep_current_exception() noexcept;
 
 /// Runs one call.
 template <class Body>
@@ -34,28 +36,29 @@ tamis_code guarded(Body&& body) noexcept {
 
 template <class T>
 T& required(T* pointer, const char* name) {
-  if (pointer == nullptr) fail(Code::usage, "{} is null", name);
+  if (pointer == nullptr) core::fail(Code::usage, "{} is null", name);
   return *pointer;
 }
 
 /// `count` elements of an array, which may be null only if it is empty.
 template <class T>
 std::span<T> required(T* data, std::int64_t count, const char* name) {
-  if (count < 0) fail(Code::usage, "{} would have {} elements", name, count);
-  if (data == nullptr && count > 0) fail(Code::usage, "{} is null", name);
+  if (count < 0) core::fail(Code::usage, "{} would have {} elements", name, count);
+  if (data == nullptr && count > 0) core::fail(Code::usage, "{} is null", name);
   return {data, static_cast<std::size_t>(count)};
 }
 
 /// Product of sizes. Throws `usage` if one is negative or the product could not be bytes of memory.
-std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
+TAMIS_INSIDE std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
 
-/// Heads that a call or a store may have: memory is allocated per head even where there is no token.
+/// Heads that a call or a store may have: memory is allocated per head even where there is no
+/// token.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
-DType dtype_of(tamis_dtype dtype);
+TAMIS_INSIDE DType dtype_of(tamis_dtype dtype);
 
 /// Throws `usage` unless it is 0 or 1.
-bool flag_of(std::int32_t flag, const char* name);
+TAMIS_INSIDE bool flag_of(std::int32_t flag, const char* name);
 
 /// `create` makes the object behind a handle; *out is null unless it succeeds.
 template <class Handle, class Create>
@@ -66,12 +69,12 @@ tamis_code make(Handle** out, Create&& create) noexcept {
   });
 }
 
-/// Throws `usage` unless a caller's struct has at least the fields of the first version. The upper limit
-/// tells a size that was never set before memory is read because of it.
-void check_size(std::size_t size, std::size_t first_version, const char* type);
+/// Throws `usage` unless a caller's struct has at least the fields of the first version. The upper
+/// limit tells a size that was never set before memory is read because of it.
+TAMIS_INSIDE void check_size(std::size_t size, std::size_t first_version, const char* type);
 
 /// Throws `usage` unless the fields this library does not know are all zero.
-void check_unknown_fields(std::span<const unsigned char> fields, const char* type);
+TAMIS_INSIDE void check_unknown_fields(std::span<const unsigned char> fields, const char* type);
 
 /// A caller's struct, with zeros for fields that it does not have.
 template <class Struct>
@@ -87,9 +90,10 @@ Struct read_struct(const Struct* from, std::size_t first_version, const char* ty
   return result;
 }
 
-/// True if no padding follows `field`, the last of a struct: a field added later must not lie in bytes
-/// that older callers already count in `size`.
-#define TAMIS_ENDS_WITH(Struct, field) (offsetof(Struct, field) + sizeof(Struct::field) == sizeof(Struct))
+/// True if no padding follows `field`, the last of a struct: a field added later must not lie in
+/// bytes that older callers already count in `size`.
+#define TAMIS_ENDS_WITH(Struct, field) \
+  (offsetof(Struct, field) + sizeof(Struct::field) == sizeof(Struct))
 
 /// Fills the fields that the caller has; those this library does not know become zero.
 template <class Struct>

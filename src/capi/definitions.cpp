@@ -5,8 +5,8 @@ namespace tamis::capi {
 namespace {
 
 using Matrix = void (*)(View<const double>, View<const double>, View<const double>, View<double>);
-using Output = void (*)(View<const double>, View<const double>, View<const double>, View<const double>,
-                        View<double>);
+using Output = void (*)(View<const double>, View<const double>, View<const double>,
+                        View<const double>, View<double>);
 
 struct Sizes {
   std::int64_t n;
@@ -14,9 +14,11 @@ struct Sizes {
   std::int64_t d;
 };
 
-/// Throws `usage` if the projections x w, which the definitions keep, could be in no memory: where d_hid
-/// is 0, no argument is as large.
-void check_projections(const Sizes& s) { extent({s.n, s.d, sizeof(double)}, "the product of x and w_q"); }
+/// Throws `usage` if the projections x w, which the definitions keep, could be in no memory: where
+/// d_hid is 0, no argument is as large.
+void check_projections(const Sizes& s) {
+  extent({s.n, s.d, sizeof(double)}, "the product of x and w_q");
+}
 
 tamis_code call(Matrix definition, Sizes s, const double* x, const double* w_q, const double* w_k,
                 double* out) {
@@ -44,30 +46,30 @@ using tamis::capi::call;
 
 tamis_code tamis_usam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                       const double* w_k, double* out) {
-  return call(tamis::usam, {n, d_hid, d}, x, w_q, w_k, out);
+  return tamis::capi::call(tamis::usam, {n, d_hid, d}, x, w_q, w_k, out);
 }
 
 tamis_code tamis_sam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                      const double* w_k, double* out) {
-  return call(tamis::sam, {n, d_hid, d}, x, w_q, w_k, out);
+  return tamis::capi::call(tamis::sam, {n, d_hid, d}, x, w_q, w_k, out);
 }
 
 tamis_code tamis_sa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                     const double* w_k, const double* w_v, double* out) {
-  return call(tamis::sa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
+  return tamis::capi::call(tamis::sa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
 }
 
 tamis_code tamis_cusam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                        const double* w_k, double* out) {
-  return call(tamis::cusam, {n, d_hid, d}, x, w_q, w_k, out);
+  return tamis::capi::call(tamis::cusam, {n, d_hid, d}, x, w_q, w_k, out);
 }
 
 tamis_code tamis_csam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                       const double* w_k, double* out) {
-  return call(tamis::csam, {n, d_hid, d}, x, w_q, w_k, out);
+  return tamis::capi::call(tamis::csam, {n, d_hid, d}, x, w_q, w_k, out);
 }
 
 tamis_code tamis_csa(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                      const double* w_k, const double* w_v, double* out) {
-  return call(tamis::csa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
+  return tamis::capi::call(tamis::csa, {n, d_hid, d}, x, w_q, w_k, w_v, out);
 }

@@ -12,18 +12,22 @@ constexpr std::size_t executor_size = 32;  // of the first published version
 static_assert(sizeof(tamis_executor) == executor_size && TAMIS_ENDS_WITH(tamis_executor, run));
 }  // namespace
 
-CExecutor::CExecutor(const tamis_executor* from) : c_(read_struct(from, executor_size, "tamis_executor")) {
+CExecutor::CExecutor(const tamis_executor* from)
+    : c_(read_struct(from, executor_size, "tamis_executor")) {
   if (c_.concurrency == nullptr || c_.run == nullptr)
-    fail(Code::usage, "a tamis_executor has no function {}", c_.run == nullptr ? "run" : "concurrency");
+    core::fail(Code::usage, "a tamis_executor has no function {}",
+               c_.run == nullptr ? "run" : "concurrency");
 }
 
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 tamis_code tamis_set_default_executor(const tamis_executor* executor) {
   return guarded([&] {
-    // Kept for ever, past the end of static objects: a call that began under one may still be running.
+    // Kept for ever, past the end of static objects: a call that began under one may still be
+    // running.
     static std::mutex mutex;
     static auto& all = *new std::vector<std::unique_ptr<CExecutor>>;
     if (executor == nullptr) return tamis::set_default_executor(nullptr);

@@ -18,7 +18,8 @@ struct TargetName {
 const std::vector<TargetName>& target_names() {
   static const std::vector<TargetName> names = [] {
     std::vector<TargetName> result;
-    for (const Target& target : targets()) result.push_back({std::string(target.name), target.runs_here});
+    for (const Target& target : targets())
+      result.push_back({std::string(target.name), target.runs_here});
     return result;
   }();
   return names;
@@ -39,14 +40,15 @@ T value_or(T otherwise, Get&& get) noexcept {
 template <class Names>
 const auto& at(const Names& names, std::size_t index, const char* what) {
   if (index >= names.size())
-    fail(Code::usage, "{} {} was asked for; there are {}", what, index, names.size());
+    core::fail(Code::usage, "{} {} was asked for; there are {}", what, index, names.size());
   return names[index];
 }
 
 }  // namespace
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 const char* tamis_version(void) {
   return value_or("", [] {

@@ -18,14 +18,16 @@ SoftmaxStates states_of(const tamis_states* from, std::int64_t rows, std::int64_
 }  // namespace
 }  // namespace tamis::capi
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
+                              // outside it
 
 tamis_code tamis_dense_states(const tamis_shape* shape, const float* q, const tamis_kv_pages* kv,
-                              const int64_t* seen, tamis_workspace* workspace, const tamis_states* states) {
+                              const int64_t* seen, tamis_workspace* workspace,
+                              const tamis_states* states) {
   return guarded([&] {
     const tamis::Shape s = shape_of(shape);
     tamis_workspace& w = required(workspace, "workspace");
-    const tamis::InUse use(w.workspace);
+    const tamis::attention::InUse use(w.workspace);
     read_pages(s.kv_heads, kv, w.heads);
     const auto queries = matrix(q, s.rows(), s.head_dim, "q");
     const auto to = states_of(states, s.rows(), s.value_dim, "states");

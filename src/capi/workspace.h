@@ -19,5 +19,5 @@ struct tamis_workspace {
   // Kept between calls, so that they allocate nothing.
   std::vector<tamis::KvPages> heads;
   std::vector<tamis::Budget> budgets;
-  std::vector<tamis::sieve::Certificate> certificates;
+  std::vector<tamis::Certificate> certificates;
 };

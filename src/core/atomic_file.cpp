@@ -11,7 +11,7 @@
 
 #include "core/fail.h"
 
-namespace tamis {
+namespace tamis::core {
 namespace {
 
 constexpr std::string_view temporary_begin = ".tamis-";
@@ -27,8 +27,8 @@ std::filesystem::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Makes the rename itself durable. A file system that cannot sync folders is no reason to fail: the
-/// file is complete and in place.
+/// Makes the rename itself durable. A file system that cannot sync folders is no reason to fail:
+/// the file is complete and in place.
 void sync_folder_of(const std::string& path) {
   const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -48,8 +48,8 @@ std::string target_of(const std::string& path) {
     if (error) return at.string();
     at = at.parent_path() / next;
   }
-  fail(Code::usage, "{}: is a symbolic link that leads in a circle; give the name of a file to write",
-       path);
+  fail(Code::usage,
+       "{}: is a symbolic link that leads in a circle; give the name of a file to write", path);
 }
 
 void AtomicFile::fail_system(std::string_view what) const {
@@ -58,19 +58,22 @@ void AtomicFile::fail_system(std::string_view what) const {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || path_.find('\0') != std::string::npos)
-    fail(Code::usage, "the name of a file to write is empty or holds a zero byte; give the name of a file");
+    fail(Code::usage,
+         "the name of a file to write is empty or holds a zero byte; give the name of a file");
   target_ = target_of(path_);
-  struct stat old {};  // of what path_ leads to: a pipe may have no name that could be read from a link
+  struct stat old {
+  };  // of what path_ leads to: a pipe may have no name that could be read from a link
   const bool replaces = ::stat(path_.c_str(), &old) == 0;
   // A name that is too long, say, must not be found out when all is written.
   if (!replaces && errno != ENOENT) fail_system("no file can be made there");
   if (replaces && S_ISDIR(old.st_mode))
     fail(Code::usage, "{}: is a directory; give the name of a file to write", path_);
   if (replaces && !S_ISREG(old.st_mode))
-    fail(Code::usage, "{}: is a pipe, a device or a socket; give the name of a regular file to write",
-         path_);
+    fail(Code::usage,
+         "{}: is a pipe, a device or a socket; give the name of a regular file to write", path_);
   if (is_temporary(std::filesystem::path(target_).filename().string()))
-    fail(Code::usage, "{}: has a name like those of tamis's own temporary files; give another name", path_);
+    fail(Code::usage, "{}: has a name like those of tamis's own temporary files; give another name",
+         path_);
   const auto folder = folder_of(target_);
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
@@ -80,7 +83,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   do {  // another process may own a name; a name of our own is never far
     // Not made from the target's name, which may be as long as names can be.
     temporary_ =
-        (folder / fmt::format("{}{}-{}{}", temporary_begin, ::getpid(), counter++, temporary_end)).string();
+        (folder / format("{}{}-{}{}", temporary_begin, ::getpid(), counter++, temporary_end))
+            .string();
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) {
@@ -117,4 +121,4 @@ void AtomicFile::commit() {
   sync_folder_of(target_);
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

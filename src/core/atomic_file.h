@@ -1,5 +1,5 @@
-// A file that appears under its name only when it is complete: written under a temporary name beside
-// it, synced, then renamed. Costs one fsync of the file and one of its folder.
+// A file that appears under its name only when it is complete: written under a temporary name
+// beside it, synced, then renamed. Costs one fsync of the file and one of its folder.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,17 @@
 #include <string>
 #include <string_view>
 
-namespace tamis {
+#include "core/inside.h"
+
+namespace tamis::core {
 
 /// Destroyed without `commit`, it leaves nothing behind and the old file, if any, as it was.
-class AtomicFile {
+class TAMIS_INSIDE AtomicFile {
  public:
-  /// Throws `io` if no file can be made there. A symbolic link is followed, even where it leads to no
-  /// file yet; an existing file passes its permissions on; anything else of that name (a folder, a
-  /// device) is refused, and so is a name like those of temporary files, which another process may take.
+  /// Throws `io` if no file can be made there. A symbolic link is followed, even where it leads to
+  /// no file yet; an existing file passes its permissions on; anything else of that name (a folder,
+  /// a device) is refused, and so is a name like those of temporary files, which another process
+  /// may take.
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -33,8 +36,8 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file or not.
-/// Throws `usage` for links that lead in a circle.
-std::string target_of(const std::string& path);
+/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file
+/// or not. Throws `usage` for links that lead in a circle.
+TAMIS_INSIDE std::string target_of(const std::string& path);
 
-}  // namespace tamis
+}  // namespace tamis::core

@@ -32,7 +32,7 @@ constexpr std::array<Entry, 13> entries{{{"f16", 2},
 const Entry& entry(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   if (i >= entries.size())
-    fail(Code::usage, "dtype {} is not one of the {} that tamis knows", i, entries.size());
+    core::fail(Code::usage, "dtype {} is not one of the {} that tamis knows", i, entries.size());
   return entries[i];
 }
 
@@ -73,7 +73,8 @@ f16 to_f16(float x) {
 
 bf16 to_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7FFF'FFFFU) > 0x7F80'0000U) return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)};
+  if ((bits & 0x7FFF'FFFFU) > 0x7F80'0000U)
+    return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)};
   return {static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16)};
 }
 

@@ -1,17 +1,15 @@
 // Throw an Error with a formatted sentence.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <utility>
-
 #include <tamis/error.h>
 
-namespace tamis {
+#include "core/format.h"
 
-template <class... Args>
-[[noreturn]] void fail(Code code, fmt::format_string<Args...> sentence, Args&&... args) {
-  throw Error(code, fmt::format(sentence, std::forward<Args>(args)...));
+namespace tamis::core {
+
+template <class... Values>
+[[noreturn]] void fail(Code code, fmt::format_string<Values...> sentence, Values&&... values) {
+  throw Error(code, format_values(sentence, fmt::make_format_args(values...)));
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

@@ -12,12 +12,13 @@
 
 #include "core/fail.h"
 
-namespace tamis {
+namespace tamis::core {
 namespace {
 
 [[noreturn]] void fail_shrunk(const ByteSource& source, std::int64_t end) {
   fail(Code::input,
-       "{}: the file shrank while it was being read: it had {} bytes when opened and now ends before "
+       "{}: the file shrank while it was being read: it had {} bytes when opened and now ends "
+       "before "
        "byte {}; try again when nothing writes to it",
        source.name(), source.size(), end);
 }
@@ -79,18 +80,23 @@ class MemorySource final : public ByteSource {
 
 std::unique_ptr<ByteSource> open_file(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)
-    fail(Code::input, "the name of a file to read is empty or holds a zero byte; give the name of a file");
+    fail(Code::input,
+         "the name of a file to read is empty or holds a zero byte; give the name of a file");
   // Without O_NONBLOCK, opening a FIFO that nobody writes to would wait for ever.
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) {
     if (errno == ENOENT) fail(Code::input, "{}: there is no such file", path);
-    if (errno == EACCES) fail(Code::input, "{}: this user has no permission to read the file", path);
-    fail(Code::input, "{}: the file cannot be opened: {}", path, std::generic_category().message(errno));
+    if (errno == EACCES)
+      fail(Code::input, "{}: this user has no permission to read the file", path);
+    fail(Code::input, "{}: the file cannot be opened: {}", path,
+         std::generic_category().message(errno));
   }
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0)
-    fail(Code::io, "{}: the file cannot be examined: {}", path, std::generic_category().message(errno));
-  if (S_ISDIR(status.st_mode)) fail(Code::input, "{}: is a directory; give the name of a file", path);
+    fail(Code::io, "{}: the file cannot be examined: {}", path,
+         std::generic_category().message(errno));
+  if (S_ISDIR(status.st_mode))
+    fail(Code::input, "{}: is a directory; give the name of a file", path);
   if (!S_ISREG(status.st_mode))
     fail(Code::input, "{}: is a pipe, a device or a socket; give the name of a regular file", path);
   return std::make_unique<FileSource>(path, std::move(fd), status.st_size);
@@ -105,10 +111,11 @@ std::string read_all(const ByteSource& source) {
   try {
     text.resize(static_cast<std::size_t>(source.size()));
   } catch (const std::bad_alloc&) {
-    fail(Code::internal, "{}: there is no memory for the file's {} bytes", source.name(), source.size());
+    fail(Code::internal, "{}: there is no memory for the file's {} bytes", source.name(),
+         source.size());
   }
   source.read_at(0, std::as_writable_bytes(std::span(text)));
   return text;
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

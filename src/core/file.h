@@ -8,10 +8,12 @@
 #include <span>
 #include <string>
 
-namespace tamis {
+#include "core/inside.h"
+
+namespace tamis::core {
 
 /// A fixed number of bytes with a name for messages. Safe to read from many threads.
-class ByteSource {
+class TAMIS_INSIDE ByteSource {
  public:
   virtual ~ByteSource() = default;
   ByteSource(const ByteSource&) = delete;
@@ -30,13 +32,15 @@ class ByteSource {
   std::int64_t size_;
 };
 
-/// Throws `input` unless `path` is a regular file that can be read. The size is that of this moment.
-std::unique_ptr<ByteSource> open_file(const std::string& path);
+/// Throws `input` unless `path` is a regular file that can be read. The size is that of this
+/// moment.
+TAMIS_INSIDE std::unique_ptr<ByteSource> open_file(const std::string& path);
 
 /// The bytes stay the caller's.
-std::unique_ptr<ByteSource> memory_source(std::string name, std::span<const std::byte> bytes);
+TAMIS_INSIDE std::unique_ptr<ByteSource> memory_source(std::string name,
+                                                       std::span<const std::byte> bytes);
 
 /// Everything, in one allocation of the source's size.
-std::string read_all(const ByteSource& source);
+TAMIS_INSIDE std::string read_all(const ByteSource& source);
 
-}  // namespace tamis
+}  // namespace tamis::core

@@ -1,11 +1,9 @@
-// A fingerprint of bytes that come in pieces: XXH64 (xxHash), seed 0. It tells damage and mix-ups, not
-// forgery. About as fast as memory is read.
+// A fingerprint of bytes that come in pieces: XXH64 (xxHash), seed 0. It tells damage and mix-ups,
+// not forgery. About as fast as memory is read.
 #pragma once
 
 #define XXH_INLINE_ALL  // compiled in: nobody who links tamis needs the library
 #include <xxhash.h>
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +11,9 @@
 #include <string>
 #include <string_view>
 
-namespace tamis {
+#include "core/format.h"
+
+namespace tamis::core {
 
 class Hash {
  public:
@@ -23,14 +23,14 @@ class Hash {
   /// The hash of all bytes so far.
   [[nodiscard]] std::uint64_t value() const { return XXH64_digest(&state_); }
   /// The same as text: 16 hexadecimal digits, the most significant first.
-  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", value()); }
+  [[nodiscard]] std::string hex() const { return format("{:016x}", value()); }
 
  private:
   XXH64_state_t state_;
 };
 
 inline std::string hash_version() {
-  return fmt::format("xxHash {}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE);
+  return format("xxHash {}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE);
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

@@ -14,13 +14,13 @@
 
 namespace tamis {
 
-int hardware_thread_count() {
+int core::hardware_thread_count() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-int thread_count(int wanted) {
+int core::thread_count(int wanted) {
   const int most = std::max(1, default_executor().concurrency());
   return wanted < 1 ? most : std::min(wanted, most);
 }
@@ -62,22 +62,24 @@ void share(void* queue, int worker) {
 
 Executor& default_executor() {
   Executor* const executor = given.load(std::memory_order_acquire);
-  return executor != nullptr ? *executor : own_threads();
+  return executor != nullptr ? *executor : core::own_threads();
 }
 
 void set_default_executor(Executor* executor) { given.store(executor, std::memory_order_release); }
 
-void parallel_for_erased(std::int64_t items, const Crew& crew, void* context,
-                         void (*body)(void*, std::int64_t, int)) {
+void core::parallel_for_erased(std::int64_t items, const Crew& crew, void* context,
+                               void (*body)(void*, std::int64_t, int)) {
   Queue queue{items, context, body};
-  const int workers = static_cast<int>(std::clamp<std::int64_t>(items, 1, std::max(1, crew.threads)));
+  const int workers =
+      static_cast<int>(std::clamp<std::int64_t>(items, 1, std::max(1, crew.threads)));
   if (workers == 1 || in_a_loop) {
     queue.work(0);
   } else {
     Executor& executor = crew.executor != nullptr ? *crew.executor : default_executor();
     executor.run(workers, &queue, share);
     if (queue.next < items)
-      fail(Code::usage, "the executor returned before its worker 0 had run: {} of {} items were done",
+      fail(Code::usage,
+           "the executor returned before its worker 0 had run: {} of {} items were done",
            queue.next.load(), items);
   }
   if (queue.error) std::rethrow_exception(queue.error);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-namespace tamis {
+namespace tamis::core {
 
 struct Unmap {
   std::size_t bytes;
@@ -37,4 +37,4 @@ inline Slab make_slab(std::size_t bytes) {
   return Slab(first, Unmap{wanted});
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

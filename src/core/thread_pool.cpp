@@ -12,11 +12,12 @@
 
 #include "core/parallel.h"
 
-namespace tamis {
+namespace tamis::core {
 namespace {
 
-/// How long a thread looks for a change before it sleeps: ten times what it takes to wake one, so that the
-/// stretches between the loops of a decode step, tens of microseconds on one thread, wake nobody.
+/// How long a thread looks for a change before it sleeps: ten times what it takes to wake one, so
+/// that the stretches between the loops of a decode step, tens of microseconds on one thread, wake
+/// nobody.
 constexpr std::chrono::microseconds patience{250};
 
 void breathe() {
@@ -49,8 +50,8 @@ void await_change(const std::atomic<int>& state, int value) {
 
 }  // namespace
 
-/// One thread. Callers claim it before they touch anything else of it; `state` is between the two: the
-/// caller offers work and takes it back, the thread begins and ends it.
+/// One thread. Callers claim it before they touch anything else of it; `state` is between the two:
+/// the caller offers work and takes it back, the thread begins and ends it.
 struct alignas(64) ThreadPool::Helper {
   std::atomic<bool> claimed{false};
   std::atomic<int> state{resting};
@@ -180,8 +181,9 @@ ThreadPool& own_threads() {
   if (pool != nullptr) return *pool;
   auto fresh =
       std::make_unique<ThreadPool>(static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
-  if (own.compare_exchange_strong(pool, fresh.get(), std::memory_order_acq_rel)) pool = fresh.release();
+  if (own.compare_exchange_strong(pool, fresh.get(), std::memory_order_acq_rel))
+    pool = fresh.release();
   return *pool;
 }
 
-}  // namespace tamis
+}  // namespace tamis::core

@@ -1,6 +1,7 @@
-// The library's own threads. They are made when first needed, look for work for a moment after they had
-// some, and then sleep: a thread that goes on looking takes a core from whoever else works on the machine.
-// A caller never waits for a thread that has not begun, so a busy machine costs it one item at most.
+// The library's own threads. They are made when first needed, look for work for a moment after they
+// had some, and then sleep: a thread that goes on looking takes a core from whoever else works on
+// the machine. A caller never waits for a thread that has not begun, so a busy machine costs it one
+// item at most.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@
 
 #include <tamis/executor.h>
 
-namespace tamis {
+namespace tamis::core {
 
 class ThreadPool final : public Executor {
  public:
@@ -22,7 +23,8 @@ class ThreadPool final : public Executor {
   [[nodiscard]] int concurrency() const override;
   /// Helpers that work for other callers are left out. Allocates when it makes a thread.
   void run(int workers, void* context, void (*body)(void* context, int worker)) override;
-  /// Ends all threads but those in the middle of work; `run` then works on the calling thread alone.
+  /// Ends all threads but those in the middle of work; `run` then works on the calling thread
+  /// alone.
   void stop();
   /// In a child made by fork, which has none of the threads.
   void forget_threads();
@@ -39,8 +41,8 @@ class ThreadPool final : public Executor {
   std::mutex making_;
 };
 
-/// The pool of this process, with as many workers as the machine has cores. It lives for ever; its threads
-/// end when the process or the library does, and a child made by fork makes its own.
+/// The pool of this process, with as many workers as the machine has cores. It lives for ever; its
+/// threads end when the process or the library does, and a child made by fork makes its own.
 ThreadPool& own_threads();
 
-}  // namespace tamis
+}  // namespace tamis::core

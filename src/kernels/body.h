@@ -1,37 +1,21 @@
-// The kernels, written once over a small vector vocabulary and compiled once per target. A target
-// file defines, in an unnamed namespace, V, W (floats in V), broadcast_rows (rows of a tile block that
-// its registers hold) and the functions used below, then includes this file and calls make_table.
-// Everything here has internal linkage and uses no library, so no code can leak between targets.
+// The kernels, written once over a small vector vocabulary and compiled once per target. A target's
+// file includes its vectors_TARGET.h, which defines V, W (floats in V), broadcast_rows (rows of a
+// tile block that its registers hold) and the functions used below, then this file, and calls
+// make_table. Everything here has internal linkage and uses no library, so no code can leak between
+// targets.
 //
-// Cost: `logits` and `combine` do rows·keys·d multiply-adds and read K or V once; the tile kernels do
-// tile·keys·d multiply-adds at one load per multiply-add or less.
+// Cost: `logits` and `combine` do rows·keys·d multiply-adds and read K or V once; the tile kernels
+// do tile·keys·d multiply-adds at one load per multiply-add or less.
 //
 // The order of every sum depends on d and the target alone, never on how many rows or keys share a
 // call: a row's bits are the same in any batch.
 
-// A call costs more than the few vectors a block works on: everything below the loops is inlined.
-#define TAMIS_INLINE inline __attribute__((always_inline))
+#include "kernels/vector_math.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
-constexpr int T = 2 * W;  // queries in a tile: two vectors
-
 // ---- exp2 ----
-
-// 2^f − 1 = f·g(f) on |f| ≤ ½ with g of degree 5 (minimax, relative error 2·10⁻⁹): 2^0 is exactly 1.
-TAMIS_INLINE V exp2_vector(V x) {
-  const V n = round_nearest(x);
-  const V f = sub(x, n);
-  V g = set1(0x1.41fb74p-13F);
-  g = fma(g, f, set1(0x1.5f3ec2p-10F));
-  g = fma(g, f, set1(0x1.3b2d4ep-7F));
-  g = fma(g, f, set1(0x1.c6aee8p-5F));
-  g = fma(g, f, set1(0x1.ebfbdcp-3F));
-  g = fma(g, f, set1(0x1.62e430p-1F));
-  const V y = mul(fma(g, f, set1(1.0F)), power_of_two(n));
-  return select_less(x, set1(-126.0F), zero(), y);  // false for NaN, which stays NaN
-}
 
 void exp2_all(float* x, std::int64_t n) {
   std::int64_t i = 0;
@@ -62,15 +46,16 @@ struct Ahead {
   TAMIS_INLINE void fetch() {
     constexpr std::uintptr_t end = used > 1 ? used : 1;
     for (std::uintptr_t line = 0; line < end; line += 64)
-      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);  // NOLINT: may lie past the end
+      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0,
+                         2);  // NOLINT: may lie past the end
     next += static_cast<std::uintptr_t>(step);
   }
 };
 
 // ---- Few queries: columns go in pairs of vectors ----
 
-/// Vector h of the 2·W elements at p, in the order that Type finds cheapest: the first and second half,
-/// or the even and odd elements.
+/// Vector h of the 2·W elements at p, in the order that Type finds cheapest: the first and second
+/// half, or the even and odd elements.
 template <class Type>
 TAMIS_INLINE V load_half(const typename Type::Element* p, int h) {
   if constexpr (Type::interleaved) {
@@ -91,7 +76,8 @@ TAMIS_INLINE V load_half_first(const typename Type::Element* p, int n, int h) {
 /// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller side stays in
 /// registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
 template <int R, int K, class LoadKey>
-TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_stride, LoadKey load_key) {
+TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_stride,
+                              LoadKey load_key) {
   if constexpr (R <= K) {
     V x[R];
     for (int r = 0; r < R; ++r) x[r] = in_register(load(q + r * q_stride));
@@ -111,9 +97,9 @@ TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_str
 
 /// s(r, j) for R rows and K keys; `whole` says that d is a multiple of 2·W.
 template <class Type, int R, int K, bool whole>
-TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const typename Type::Element* k,
-                               std::int64_t k_stride, int d, float* s, std::int64_t s_stride,
-                               Ahead& ahead) {
+TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride,
+                               const typename Type::Element* k, std::int64_t k_stride, int d,
+                               float* s, std::int64_t s_stride, Ahead& ahead) {
   V sum[R][K];
   for (int r = 0; r < R; ++r)
     for (int j = 0; j < K; ++j) sum[r][j] = zero();
@@ -127,8 +113,9 @@ TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const type
   }
   if constexpr (!whole)
     for (int h = 0; h < 2; ++h)
-      logits_step<R, K>(sum, q + c + h * W, q_stride,
-                        [&](int j) { return load_half_first<Type>(k + j * k_stride + c, d - c, h); });
+      logits_step<R, K>(sum, q + c + h * W, q_stride, [&](int j) {
+        return load_half_first<Type>(k + j * k_stride + c, d - c, h);
+      });
   if constexpr (K == 4) {
     for (int r = 0; r < R; ++r) reduce4(sum[r], s + r * s_stride);
   } else {
@@ -137,36 +124,44 @@ TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride, const type
     for (int i = 0; i < 8; ++i) all[i] = i < R * K ? sum[i / K][i % K] : zero();
     float value[8];
     reduce8(all, value);
-    for (int r = 0; r < R; ++r) __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
+    for (int r = 0; r < R; ++r)
+      __builtin_memcpy(s + r * s_stride, value + r * K, K * sizeof(float));
   }
 }
 
 template <class Type, int R, int K, bool whole>
-TAMIS_INLINE void logits_rows(const float* q, std::int64_t q_stride, const typename Type::Element* k,
-                              std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
-                              Ahead& ahead) {
+TAMIS_INLINE void logits_rows(const float* q, std::int64_t q_stride,
+                              const typename Type::Element* k, std::int64_t k_stride, int keys,
+                              int d, float* s, std::int64_t s_stride, Ahead& ahead) {
   ahead.spread_over(keys / K * (d / (2 * W)));
   int j = 0;
   for (; j + K <= keys; j += K)
-    logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride, ahead);
+    logits_block<Type, R, K, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride,
+                                    ahead);
   for (; j < keys; ++j)
-    logits_block<Type, R, 1, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride, ahead);
+    logits_block<Type, R, 1, whole>(q, q_stride, k + j * k_stride, k_stride, d, s + j, s_stride,
+                                    ahead);
 }
 
 template <class Type, bool whole>
-void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes, std::int64_t k_stride,
-            int keys, int d, float* s, std::int64_t s_stride, const void* from, std::int64_t bytes) {
+void logits(const float* q, std::int64_t q_stride, int rows, const void* k_bytes,
+            std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
+            const void* from, std::int64_t bytes) {
   if constexpr (whole) {
     if (d % (2 * W) != 0)
-      return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from, bytes);
+      return logits<Type, false>(q, q_stride, rows, k_bytes, k_stride, keys, d, s, s_stride, from,
+                                 bytes);
   }
   const auto* k = static_cast<const typename Type::Element*>(k_bytes);
   Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   for (; rows >= 4; rows -= 4, q += 4 * q_stride, s += 4 * s_stride)
     logits_rows<Type, 4, 2, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
-  if (rows == 3) logits_rows<Type, 3, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
-  if (rows == 2) logits_rows<Type, 2, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
-  if (rows == 1) logits_rows<Type, 1, 8, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 3)
+    logits_rows<Type, 3, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 2)
+    logits_rows<Type, 2, 4, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
+  if (rows == 1)
+    logits_rows<Type, 1, 8, whole>(q, q_stride, k, k_stride, keys, d, s, s_stride, ahead);
 }
 
 template <class Type>
@@ -252,11 +247,13 @@ TAMIS_INLINE void combine_step(V (&sum)[R][C], const float* p, std::int64_t p_st
   }
 }
 
-/// o(r, 0 …) over `keys` keys for R rows and C vectors of the head dimension, or its last `rest` columns.
+/// o(r, 0 …) over `keys` keys for R rows and C vectors of the head dimension, or its last `rest`
+/// columns.
 template <class Type, int R, int C>
-TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typename Type::Element* v,
-                                std::int64_t v_stride, int keys, int rest, bool first, float* o,
-                                std::int64_t o_stride, Ahead& ahead) {
+TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride,
+                                const typename Type::Element* v, std::int64_t v_stride, int keys,
+                                int rest, bool first, float* o, std::int64_t o_stride,
+                                Ahead& ahead) {
   V sum[R][C];
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) sum[r][c] = first ? zero() : load(o + r * o_stride + c * W);
@@ -271,7 +268,8 @@ TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typ
   } else {
     for (int j = 0; j < keys; ++j) {
       const auto* row = v + j * v_stride;
-      combine_step<R, C>(sum, p + j, p_stride, [&](int c) { return load_half_first<Type>(row, rest, c); });
+      combine_step<R, C>(sum, p + j, p_stride,
+                         [&](int c) { return load_half_first<Type>(row, rest, c); });
     }
   }
   for (int r = 0; r < R; ++r)
@@ -279,30 +277,32 @@ TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride, const typ
 }
 
 template <class Type, int R, int C>
-TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride, const typename Type::Element* v,
-                               std::int64_t v_stride, int keys, int d, float* o, std::int64_t o_stride,
-                               Ahead& ahead) {
-  constexpr int some_keys = 32;  // 32 rows of V stay in the first-level cache while C columns advance
+TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride,
+                               const typename Type::Element* v, std::int64_t v_stride, int keys,
+                               int d, float* o, std::int64_t o_stride, Ahead& ahead) {
+  constexpr int some_keys =
+      32;  // 32 rows of V stay in the first-level cache while C columns advance
   ahead.spread_over(static_cast<std::int64_t>(keys) * (d / (C * W)));
   for (int j = 0; j < keys; j += some_keys) {
     const int count = keys - j < some_keys ? keys - j : some_keys;
     const bool first = j == 0;
     int c = 0;
     for (; c + C * W <= d; c += C * W)
-      combine_block<Type, R, C>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
-                                o_stride, ahead);
+      combine_block<Type, R, C>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first,
+                                o + c, o_stride, ahead);
     for (; c + 2 * W <= d; c += 2 * W)
-      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first, o + c,
-                                o_stride, ahead);
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, 0, first,
+                                o + c, o_stride, ahead);
     if (c < d)
-      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c, first, o + c,
-                                o_stride, ahead);
+      combine_block<Type, R, 2>(p + j, p_stride, v + j * v_stride + c, v_stride, count, d - c,
+                                first, o + c, o_stride, ahead);
   }
 }
 
 template <class Type>
-void combine(const float* p, std::int64_t p_stride, int rows, const void* v_bytes, std::int64_t v_stride,
-             int keys, int d, float* o, std::int64_t o_stride, const void* from, std::int64_t bytes) {
+void combine(const float* p, std::int64_t p_stride, int rows, const void* v_bytes,
+             std::int64_t v_stride, int keys, int d, float* o, std::int64_t o_stride,
+             const void* from, std::int64_t bytes) {
   const auto* v = static_cast<const typename Type::Element*>(v_bytes);
   Ahead ahead{reinterpret_cast<std::uintptr_t>(from), bytes};
   for (; rows >= 4; rows -= 4, p += 4 * p_stride, o += 4 * o_stride)
@@ -350,7 +350,8 @@ TAMIS_INLINE void tile_block(const float* a, std::int64_t row, std::int64_t colu
   for (int i = 0; i < R; ++i)
     for (int half = 0; half < 2; ++half) {
       float* place = out + i * T + half * W;
-      store(place, accumulate ? fma(load(place), load(factor + half * W), sum[i][half]) : sum[i][half]);
+      store(place,
+            accumulate ? fma(load(place), load(factor + half * W), sum[i][half]) : sum[i][half]);
     }
 }
 
@@ -391,7 +392,8 @@ TAMIS_INLINE void tile_weigh_page(float* s, int keys, const float* seen, float* 
     return yes;
   };
   for (int j = 0; j < keys; ++j)
-    for (int h = 0; h < 2; ++h) top[h] = max(top[h], where_seen(h, j, load(s + j * T + h * W), lowest));
+    for (int h = 0; h < 2; ++h)
+      top[h] = max(top[h], where_seen(h, j, load(s + j * T + h * W), lowest));
   // A lane without keys so far has top = −inf: shift it by 0 instead, its weights are all masked.
   for (int h = 0; h < 2; ++h) shift[h] = select_less(lowest, top[h], top[h], zero());
   for (int j = 0; j < keys; ++j)
@@ -422,25 +424,24 @@ void tile_weigh(float* s, int keys, const float* seen, float* m, float* l, float
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels
 
-#include "kernels/descent_body.h"
-#include "kernels/jl_body.h"
 #include "kernels/planes_body.h"
-#include "kernels/rows_body.h"
 #include "kernels/sieve_body.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
-constexpr Kernels make_table(const char* name) {
+constexpr Kernels make_table(const char* name, Vectors vectors) {
   return {name,
+          vectors,
           2 * W,
           T,
           {F32::interleaved, F16::interleaved, Bf16::interleaved},
           {logits<F32, true>, logits<F16, true>, logits<Bf16, true>},
           {largest_norm2<F32>, largest_norm2<F16>, largest_norm2<Bf16>},
           maximum,
+          sum_of,
           weigh,
           {combine<F32>, combine<F16>, combine<Bf16>},
           scale_add,
@@ -450,11 +451,8 @@ constexpr Kernels make_table(const char* name) {
           tile_combine,
           exp2_all,
           make_plane_table(),
-          make_sieve_table(),
-          make_row_table(),
-          make_descent_table(),
-          make_jl_table()};
+          make_sieve_table()};
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

@@ -12,7 +12,7 @@
 #include "core/fail.h"
 #include "kernels/kernels.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 #ifdef TAMIS_X86
@@ -24,7 +24,9 @@ bool has_f16c() {
   unsigned edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+}
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -56,13 +58,14 @@ const Kernels& choose() {
   for (const KernelTarget& target : all_targets()) {
     if (wanted == std::string_view(target.kernels->name)) {
       if (!target.runs_here)
-        fail(Code::usage, "TAMIS_TARGET={} needs instructions that this CPU does not have", wanted);
+        core::fail(Code::usage, "TAMIS_TARGET={} needs instructions that this CPU does not have",
+                   wanted);
       return *target.kernels;
     }
     known += known.empty() ? "" : ", ";
     known += target.kernels->name;
   }
-  fail(Code::usage, "TAMIS_TARGET={} names no target; it may be one of {}", wanted, known);
+  core::fail(Code::usage, "TAMIS_TARGET={} names no target; it may be one of {}", wanted, known);
 }
 
 std::atomic<const Kernels*> forced{nullptr};
@@ -82,4 +85,4 @@ const Kernels& kernels() {
 
 void force_kernels(const Kernels* kernels) { forced = kernels; }
 
-}  // namespace tamis
+}  // namespace tamis::kernels

@@ -1,11 +1,11 @@
-// The f64 side of a vector of floats: as many doubles, in registers of four. AVX-512 uses the same halves
-// of its registers, since f64 sums are a small part of any kernel. Included inside a target's file, so
-// that nothing of it has external linkage.
+// The f64 side of a vector of floats: as many doubles, in registers of four. AVX-512 uses the same
+// halves of its registers, since f64 sums are a small part of any kernel. Included inside a
+// target's file, so that nothing of it has external linkage.
 #pragma once
 
 #include <immintrin.h>
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 template <int R>
@@ -42,15 +42,18 @@ inline Doubles<R> fma(const Doubles<R>& a, const Doubles<R>& b, const Doubles<R>
 }
 template <int R>
 inline Doubles<R> round_nearest(const Doubles<R>& a) {
-  return each_part<R>(
-      [&](int i) { return _mm256_round_pd(a.x[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); });
+  return each_part<R>([&](int i) {
+    return _mm256_round_pd(a.x[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  });
 }
-/// 2^n for integral n in −1022 … 1023: 1.5·2^52 leaves n in the last bits, from where it is shifted.
+/// 2^n for integral n in −1022 … 1023: 1.5·2^52 leaves n in the last bits, from where it is
+/// shifted.
 template <int R>
 inline Doubles<R> power_of_two(const Doubles<R>& n) {
   const __m256d bias = _mm256_set1_pd(0x1.8p52 + 1023);
   return each_part<R>([&](int i) {
-    return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(_mm256_add_pd(n.x[i], bias)), 52));
+    return _mm256_castsi256_pd(
+        _mm256_slli_epi64(_mm256_castpd_si256(_mm256_add_pd(n.x[i], bias)), 52));
   });
 }
 template <int R>
@@ -66,4 +69,4 @@ inline void store(double* p, const Doubles<R>& a) {
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

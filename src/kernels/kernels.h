@@ -4,50 +4,54 @@
 
 #include <cstdint>
 
-#include "kernels/descent.h"
-#include "kernels/jl.h"
+#include "core/inside.h"
 #include "kernels/planes.h"
-#include "kernels/rows.h"
 #include "kernels/sieve.h"
 
-namespace tamis {
-
-/// Keys in a page, as in <tamis/kv.h>, repeated so that kernel files need not include the public API.
-inline constexpr int page_keys = 128;
+namespace tamis::kernels {
 
 /// Kernels that read keys or values exist once per storage type, in this order.
 enum KvType : int { kv_f32 = 0, kv_f16 = 1, kv_bf16 = 2 };
 
-/// Row r of a matrix argument starts `stride` elements after row r − 1. "Padded" rows may be read and
-/// written up to the next multiple of `pad` floats; K and V never are.
+/// Which vectors a table's kernels work with: the lab chooses its own tables by that.
+enum class Vectors : std::uint8_t { scalar, avx2, avx512 };
+
+/// Row r of a matrix argument starts `stride` elements after row r − 1. "Padded" rows may be read
+/// and written up to the next multiple of `pad` floats; K and V never are.
 struct Kernels {
   const char* name;
+  Vectors vectors;
   int pad;   ///< floats in two vectors
   int tile;  ///< queries that a tile kernel works on at once
 
   // ---- Few queries: vectors run along the head dimension ----
   // Columns of q and o stand where `place` below says.
 
-  /// Whether each group of `pad` columns holds the even ones first, then the odd ones: two bf16 in a
-  /// 32-bit word are widened by a shift and a mask, without moving them between lanes.
+  /// Whether each group of `pad` columns holds the even ones first, then the odd ones: two bf16 in
+  /// a 32-bit word are widened by a shift and a mask, without moving them between lanes.
   bool interleaved[3];
 
   /// s(r, j) = q_r · k_j for r < rows, j < keys ≤ 128. q is padded with zeros, s is padded.
   /// While it works it prefetches `ahead_bytes` bytes from `ahead` (the page that is read next).
   /// `ahead` must be an address in use even if there is nothing to fetch.
-  void (*logits[3])(const float* q, std::int64_t q_stride, int rows, const void* k, std::int64_t k_stride,
-                    int keys, int d, float* s, std::int64_t s_stride, const void* ahead,
-                    std::int64_t ahead_bytes);
-  /// The largest Σ_c x_j[c]² of rows j < count, c < d, in f32; infinite if one overflows. count ≥ 1.
+  void (*logits[3])(const float* q, std::int64_t q_stride, int rows, const void* k,
+                    std::int64_t k_stride, int keys, int d, float* s, std::int64_t s_stride,
+                    const void* ahead, std::int64_t ahead_bytes);
+  /// The largest Σ_c x_j[c]² of rows j < count, c < d, in f32; infinite if one overflows. count
+  /// ≥ 1.
   float (*largest_norm2[3])(const void* x, std::int64_t stride, int count, int d);
   /// The largest of s[0 … n − 1], n ≥ 1.
   float (*maximum)(const float* s, int n);
-  /// s ← 2^(s − shift) in place; returns the sum, which is NaN if some s is not finite. s is padded.
+  /// Σ w of n weights, in f64.
+  double (*sum)(const float* w, std::int64_t n);
+  /// s ← 2^(s − shift) in place; returns the sum, which is NaN if some s is not finite. s is
+  /// padded.
   float (*weigh)(float* s, int n, float shift);
-  /// o(r, c) = Σ_{j < keys} p(r, j)·v_j[c] for r < rows, c < d. o is padded. Prefetches as `logits`.
-  void (*combine[3])(const float* p, std::int64_t p_stride, int rows, const void* v, std::int64_t v_stride,
-                     int keys, int d, float* o, std::int64_t o_stride, const void* ahead,
-                     std::int64_t ahead_bytes);
+  /// o(r, c) = Σ_{j < keys} p(r, j)·v_j[c] for r < rows, c < d. o is padded. Prefetches as
+  /// `logits`.
+  void (*combine[3])(const float* p, std::int64_t p_stride, int rows, const void* v,
+                     std::int64_t v_stride, int keys, int d, float* o, std::int64_t o_stride,
+                     const void* ahead, std::int64_t ahead_bytes);
   /// a ← a·factor + b, n elements, padded.
   void (*scale_add)(float* a, float factor, const float* b, int n);
 
@@ -57,7 +61,8 @@ struct Kernels {
   /// dst[0 … n − 1] = src[0 … n − 1] as floats.
   void (*widen[3])(const void* src, float* dst, std::int64_t n);
   /// s[j] = Σ_c k_j[c]·q[c], j < keys.
-  void (*tile_logits)(const float* q, const float* k, std::int64_t k_stride, int keys, int d, float* s);
+  void (*tile_logits)(const float* q, const float* k, std::int64_t k_stride, int keys, int d,
+                      float* s);
   /// One page of an online softmax: lane i sees the first seen[i] keys of the page (0 … keys).
   /// Raises m, writes the factor by which earlier sums shrink, turns s into weights (0 where not
   /// seen), updates l. A lane that has never seen a key keeps m = −inf and gets factor 0.
@@ -71,9 +76,6 @@ struct Kernels {
 
   PlaneKernels planes;
   SieveKernels sieve;
-  RowKernels rows;
-  DescentKernels descent;
-  JlKernels jl;
 };
 
 /// Where column c of q and o stands for the kernels of few queries.
@@ -83,7 +85,8 @@ inline std::int64_t place(const Kernels& kernels, KvType type, std::int64_t c) {
   return c - i + (i & 1) * (kernels.pad >> 1) + (i >> 1);
 }
 
-/// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make campaign`.
+/// Relative error of exp2 on every target for −126 ≤ x ≤ 0, checked over all floats by `make
+/// campaign`.
 inline constexpr double exp2_relative_error = 0x1p-23;
 
 // Constants: a target's file holds no code that runs before the CPU has been asked what it can do.
@@ -95,7 +98,7 @@ extern const Kernels avx512vnni_kernels;
 #endif
 
 /// The kernels in use; see tamis::target().
-const Kernels& kernels();
+TAMIS_INSIDE const Kernels& kernels();
 /// The compiled targets, slowest first, and whether this CPU runs each.
 struct KernelTarget {
   const Kernels* kernels;
@@ -103,8 +106,8 @@ struct KernelTarget {
 };
 const KernelTarget* kernel_targets(int& count);
 
-/// For tests: use these kernels in all threads of the process; null restores the choice. Not while a call
-/// runs.
+/// For tests: use these kernels in all threads of the process; null restores the choice. Not while
+/// a call runs.
 void force_kernels(const Kernels* kernels);
 
-}  // namespace tamis
+}  // namespace tamis::kernels

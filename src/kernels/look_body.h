@@ -1,16 +1,16 @@
-// The first look over the vocabulary of body.h: queries folded with a block's steps, dots with the codes of
-// its keys, and weights from these.
+// The first look over the vocabulary of body.h: queries folded with a block's steps, dots with the
+// codes of its keys, and weights from these.
 //
-// Cost: `dots_of_plane` and `dots_of_planes` do rows·128·d 16-bit multiply-adds and read 64·d and 128·d
-// bytes; the others are smaller.
+// Cost: `dots_of_plane` and `dots_of_planes` do rows·128·d 16-bit multiply-adds and read 64·d and
+// 128·d bytes; the others are smaller.
 
 #include "kernels/plane_fetch.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
-/// 2^x between 2^-126 and 2^126, relative error 2.8·10⁻⁶ (degree 4, minimax on |f| ≤ ½): for weights of
-/// every key, whose bounds allow for it.
+/// 2^x between 2^-126 and 2^126, relative error 2.8·10⁻⁶ (degree 4, minimax on |f| ≤ ½): for
+/// weights of every key, whose bounds allow for it.
 TAMIS_INLINE V exp2_short(V x) {
   const V y = max(set1(-126.0F), min(x, set1(126.0F)));
   const V n = round_nearest(y);
@@ -28,8 +28,9 @@ constexpr int folded_rows = fold_scratch - 2;
 static_assert(folded_rows == 4);
 
 template <int R>
-TAMIS_INLINE void fold_rows(const float* q, std::int64_t q_stride, const float* centres, const float* steps,
-                            std::int64_t d32, float* x, std::int16_t* xi, Folded* folded) {
+TAMIS_INLINE void fold_rows(const float* q, std::int64_t q_stride, const float* centres,
+                            const float* steps, std::int64_t d32, float* x, std::int16_t* xi,
+                            Folded* folded) {
   V both[8], most[R];  // q·centre of four rows, then ‖x‖² of them
   for (int i = 0; i < 8; ++i) both[i] = zero();
   for (int r = 0; r < R; ++r) most[r] = zero();
@@ -100,13 +101,13 @@ TAMIS_INLINE void turn_keys(const std::uint8_t* low, std::int64_t d32, TurnedKey
     }
 }
 
-/// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys; the first ones start
-/// it.
+/// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys; the first
+/// ones start it.
 template <int R>
 TAMIS_INLINE void add_dots(const I (&sum)[R][scan_vectors], bool first, float* dot) {
   for (int r = 0; r < R; ++r)
     for (int n = 0; n < scan_vectors; ++n) {
-      float* at = dot + r * page_keys + n * W;
+      float* at = dot + r * page_tokens + n * W;
       const V x = to_floats(sum[r][n]);
       store(at, first ? x : add(load(at), x));
     }
@@ -115,10 +116,11 @@ TAMIS_INLINE void add_dots(const I (&sum)[R][scan_vectors], bool first, float* d
 /// dot(r, j) of all keys of a block, as floats.
 template <int R, bool both>
 TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                          const std::int16_t* xi, float* dot, ScanFetch& fetch_high, ScanFetch& fetch_low) {
+                          const std::int16_t* xi, float* dot, ScanFetch& fetch_high,
+                          ScanFetch& fetch_low) {
   constexpr int N = scan_vectors;
   TurnedKeys turned;
-  for (int key = 0; key < page_keys; key += N * W) {
+  for (int key = 0; key < page_tokens; key += N * W) {
     const std::uint8_t* at[N];
     for (int n = 0; n < N; ++n) {
       const int first = key + n * W;
@@ -151,7 +153,8 @@ TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std
           }
           for (int r = 0; r < R; ++r) {
             const I q = in_register(broadcast_pair(query + r * d32 + part % 2 * 16 + part / 2 * 2));
-            for (int n = 0; n < N; ++n) sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
+            for (int n = 0; n < N; ++n)
+              sum[r][n] = in_register(multiply_add(sum[r][n], codes[n], q));
           }
         }
       }
@@ -164,14 +167,15 @@ template <bool both>
 TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
                        const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
                        const std::uint8_t* next_low) {
-  for_rows<scan_lines>(high, low, d32, xi, rows, dot, next_high, next_low,
-                       [=]<int R>(const std::int16_t* x, float* to, auto& fetch_high, auto& fetch_low) {
-                         dots_of<R, both>(high, low, d32, x, to, fetch_high, fetch_low);
-                       });
+  for_rows<scan_lines>(
+      high, low, d32, xi, rows, dot, next_high, next_low,
+      [=]<int R>(const std::int16_t* x, float* to, auto& fetch_high, auto& fetch_low) {
+        dots_of<R, both>(high, low, d32, x, to, fetch_high, fetch_low);
+      });
 }
 
-void dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows, float* dot,
-                   const std::uint8_t* next_high) {
+void dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
+                   float* dot, const std::uint8_t* next_high) {
   dots<false>(high, high, d32, xi, rows, dot, next_high, high);
 }
 
@@ -187,7 +191,7 @@ void weigh_row(const ScanRow& row, float* weight, float* sum, float* most) {
   const V shift = set1(row.shift);
   V total = zero();
   V largest = zero();
-  for (int j = 0; j < page_keys; j += W) {
+  for (int j = 0; j < page_tokens; j += W) {
     const V w = exp2_short(fma(load(weight + j), step, shift));
     store(weight + j, w);
     total = add(total, w);
@@ -198,8 +202,8 @@ void weigh_row(const ScanRow& row, float* weight, float* sum, float* most) {
 }
 
 void weigh_keys(int rows, const ScanRow* row, float* weight, float* sums, float* most) {
-  for (int r = 0; r < rows; ++r) weigh_row(row[r], weight + r * page_keys, sums + r, most + r);
+  for (int r = 0; r < rows; ++r) weigh_row(row[r], weight + r * page_tokens, sums + r, most + r);
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 template <int lines>
@@ -14,10 +14,10 @@ inline __attribute__((always_inline)) void fetch_lines(const char* soon, const c
   }
 }
 
-/// Asks for lines twice: into the second cache a plane ahead, which is long enough for memory to answer,
-/// and into the first cache half a plane ahead, of which there is room for no more. A call asks for `lines`
-/// of both and goes on; who asks by himself takes the places of both and skips. After stop() they are what
-/// is there already.
+/// Asks for lines twice: into the second cache a plane ahead, which is long enough for memory to
+/// answer, and into the first cache half a plane ahead, of which there is room for no more. A call
+/// asks for `lines` of both and goes on; who asks by himself takes the places of both and skips.
+/// After stop() they are what is there already.
 template <int lines>
 struct PlaneFetch {
   const char* plane;
@@ -30,7 +30,9 @@ struct PlaneFetch {
         next(reinterpret_cast<const char*>(after)),
         half(32 * d32) {}
 
-  [[nodiscard]] const char* soon() const { return at < half ? plane + half + at : next + (at - half); }
+  [[nodiscard]] const char* soon() const {
+    return at < half ? plane + half + at : next + (at - half);
+  }
   [[nodiscard]] const char* later() const { return next + at; }
   void skip(std::int64_t bytes) { at += bytes; }
   inline __attribute__((always_inline)) void operator()() {
@@ -40,17 +42,17 @@ struct PlaneFetch {
   void stop() { next = plane, half = at = 0; }
 };
 
-/// Calls dots_of<R>(xi, dot, fetch_high, fetch_low) for all rows, four at a time; the first four fetch the
-/// next planes.
+/// Calls dots_of<R>(xi, dot, fetch_high, fetch_low) for all rows, four at a time; the first four
+/// fetch the next planes.
 template <int lines, class DotsOf>
-inline __attribute__((always_inline)) void for_rows(const std::uint8_t* high, const std::uint8_t* low,
-                                                    std::int64_t d32, const std::int16_t* xi, int rows,
-                                                    float* dot, const std::uint8_t* next_high,
+inline __attribute__((always_inline)) void for_rows(const std::uint8_t* high,
+                                                    const std::uint8_t* low, std::int64_t d32,
+                                                    const std::int16_t* xi, int rows, float* dot,
+                                                    const std::uint8_t* next_high,
                                                     const std::uint8_t* next_low, DotsOf dots_of) {
-  constexpr int keys = 128;
   PlaneFetch<lines> fetch_high(high, next_high, d32);
   PlaneFetch<lines> fetch_low(low, next_low, d32);
-  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * keys) {
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_tokens) {
     dots_of.template operator()<4>(xi, dot, fetch_high, fetch_low);
     fetch_high.stop();
     fetch_low.stop();
@@ -61,4 +63,4 @@ inline __attribute__((always_inline)) void for_rows(const std::uint8_t* high, co
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

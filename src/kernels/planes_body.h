@@ -1,10 +1,10 @@
-// Coding and decoding of blocks in planes over the vector vocabulary of a target; body.h includes this
-// file. Nothing here is fused or summed in another order than planes.h says: every target makes the same
-// bytes.
+// Coding and decoding of blocks in planes over the vector vocabulary of a target; body.h includes
+// this file. Nothing here is fused or summed in another order than planes.h says: every target
+// makes the same bytes.
 //
 // Cost: coding takes about 20 + 6·levels vector operations per W numbers, decoding 3 + 5·levels.
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 TAMIS_INLINE void fetch_row(const RowsAhead& ahead, int j) {
@@ -15,8 +15,8 @@ TAMIS_INLINE void fetch_row(const RowsAhead& ahead, int j) {
 constexpr int lane_vectors = 16 / W;  // vectors that hold the 16 lanes of a sum
 constexpr int rows_together = 8;      // rows whose sums over lanes are taken together
 
-/// The first step of a sum over lanes, lanes i + 8 onto lanes i; reduce8 takes the others. On the portable
-/// target, where reduce8 has nothing to do, all of them.
+/// The first step of a sum over lanes, lanes i + 8 onto lanes i; reduce8 takes the others. On the
+/// portable target, where reduce8 has nothing to do, all of them.
 TAMIS_INLINE V fold_lanes(const V (&sum)[lane_vectors]) {
   if constexpr (lane_vectors == 1) {
     return sum[0];
@@ -58,8 +58,8 @@ float largest(const float* x, std::int64_t n) {
 }
 
 template <class Type, bool summed, int R>
-TAMIS_INLINE void range_of_rows(const TokenRows& rows, int first, std::int64_t d32, float* low, float* high,
-                                float* sum) {
+TAMIS_INLINE void range_of_rows(const TokenRows& rows, int first, std::int64_t d32, float* low,
+                                float* high, float* sum) {
   const typename Type::Element* row[R];
   for (int i = 0; i < R; ++i) row[i] = listed_row<Type>(rows, first + i);
   for (std::int64_t c = 0; c < d32; c += W) {
@@ -79,7 +79,8 @@ TAMIS_INLINE void range_of_rows(const TokenRows& rows, int first, std::int64_t d
 }
 
 template <class Type, bool summed>
-TAMIS_INLINE void ranges(const TokenRows& rows, std::int64_t d32, float* low, float* high, float* sum) {
+TAMIS_INLINE void ranges(const TokenRows& rows, std::int64_t d32, float* low, float* high,
+                         float* sum) {
   for (std::int64_t c = 0; c < d32; c += W) {
     const V first = rows.count == 0 ? zero() : Type::load(listed_row<Type>(rows, 0) + c);
     store(low + c, first);
@@ -108,9 +109,9 @@ TAMIS_INLINE float sixteen_to(int n) { return static_cast<float>(1U << (4 * n));
 
 /// `middle` gives the number nearest to which the centre shall be, in units.
 template <class Middle>
-TAMIS_INLINE ChannelSums choose(const float* low, const float* high, float unit, int levels, std::int64_t d,
-                                std::int64_t d32, std::uint16_t* centre16, std::uint16_t* step16,
-                                const ChannelCodes& out, Middle middle) {
+TAMIS_INLINE ChannelSums choose(const float* low, const float* high, float unit, int levels,
+                                std::int64_t d, std::int64_t d32, std::uint16_t* centre16,
+                                std::uint16_t* step16, const ChannelCodes& out, Middle middle) {
   const V units = set1(unit);
   const V per_unit = set1(1.0F / unit);  // exact, as every product with it that does not vanish
   const V finest = set1(sixteen_to(levels - 1));
@@ -148,13 +149,14 @@ ChannelSums choose_keys(const float* low, const float* high, float unit, int lev
                         std::int64_t d32, std::uint16_t* centre, std::uint16_t* step,
                         const ChannelCodes& out) {
   const V half_per_unit = set1(0.5F / unit);
-  return choose(low, high, unit, levels, d, d32, centre, step, out,
-                [&](std::int64_t c) { return mul(add(load(low + c), load(high + c)), half_per_unit); });
+  return choose(low, high, unit, levels, d, d32, centre, step, out, [&](std::int64_t c) {
+    return mul(add(load(low + c), load(high + c)), half_per_unit);
+  });
 }
 
 ChannelSums choose_values(const float* low, const float* high, const float* sum, float per_token,
-                          float unit, int levels, std::int64_t d, std::int64_t d32, std::uint16_t* centre,
-                          std::uint16_t* step, const ChannelCodes& out) {
+                          float unit, int levels, std::int64_t d, std::int64_t d32,
+                          std::uint16_t* centre, std::uint16_t* step, const ChannelCodes& out) {
   const V share = set1(per_token);
   const V per_unit = set1(1.0F / unit);
   return choose(low, high, unit, levels, d, d32, centre, step, out,
@@ -175,7 +177,8 @@ TAMIS_INLINE void store_code(const I (&code)[32 / W], const PlaneRows& planes, s
   } else {
     std::uint8_t none[16];  // the compiler leaves out what would be written here
     std::uint8_t* const lowest_first[4] = {planes.plane[L - 1] + at, planes.plane[L - 2] + at,
-                                           planes.plane[L - 3] + at, L == 4 ? planes.plane[0] + at : none};
+                                           planes.plane[L - 3] + at,
+                                           L == 4 ? planes.plane[0] + at : none};
     if constexpr (keys) {
       store_planes(split_codes(code), lowest_first);
     } else {
@@ -187,11 +190,12 @@ TAMIS_INLINE void store_code(const I (&code)[32 / W], const PlaneRows& planes, s
 /// Adding 2^23 to a number below it leaves the nearest integer in the last bits of the sum.
 constexpr float in_last_bits = 0x1p23F;
 
-/// One row: its nibbles at byte `to` of the planes, its sums lane by lane. Lanes that need another vector
-/// take their turn one after the other, so that all sums stay in registers.
+/// One row: its nibbles at byte `to` of the planes, its sums lane by lane. Lanes that need another
+/// vector take their turn one after the other, so that all sums stay in registers.
 template <class Type, bool keys, int L>
-TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32, const ChannelCodes& channels,
-                           const PlaneRows& planes, std::int64_t to, V (&folded)[L + 2]) {
+TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32,
+                           const ChannelCodes& channels, const PlaneRows& planes, std::int64_t to,
+                           V (&folded)[L + 2]) {
   constexpr std::uint32_t last_code = (1U << (4 * L)) - 1;
   std::uint8_t codes[4 * most_channels];
   V sum[L + 2][lane_vectors];
@@ -212,7 +216,8 @@ TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32, co
       for (int l = L - 1; l >= 0; --l) {
         const std::uint32_t unread = (1U << (4 * (L - 1 - l))) - 1;
         const V known = as_floats(and_integers(shifted, set1_integers(~unread)));
-        // Subtracts exactly: the middle of what is unread, plus what is known, are below 2^18 in halves.
+        // Subtracts exactly: the middle of what is unread, plus what is known, are below 2^18 in
+        // halves.
         e = sub(t, sub(known, set1(in_last_bits - static_cast<float>(unread) / 2)));
         count(l, keys ? e : mul(e, load(channels.finest + c)));
       }
@@ -237,7 +242,7 @@ TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32, co
 template <class Type, bool keys, int L>
 TAMIS_INLINE void code_rows(const TokenRows& rows, std::int64_t d32, const ChannelCodes& channels,
                             const PlaneRows& planes, float* sums, const RowsAhead& ahead) {
-  for (int first = 0; first < page_keys; first += rows_together) {
+  for (int first = 0; first < page_tokens; first += rows_together) {
     V sum[L + 2][rows_together];
     for (int i = 0; i < rows_together; ++i) {
       V folded[L + 2];
@@ -250,7 +255,7 @@ TAMIS_INLINE void code_rows(const TokenRows& rows, std::int64_t d32, const Chann
       }
       for (int s = 0; s < L + 2; ++s) sum[s][i] = folded[s];
     }
-    for (int s = 0; s < L + 2; ++s) reduce8(sum[s], sums + s * page_keys + first);
+    for (int s = 0; s < L + 2; ++s) reduce8(sum[s], sums + s * page_tokens + first);
   }
 }
 
@@ -275,7 +280,7 @@ void code_values(const TokenRows& rows, std::int64_t d32, int levels, const Chan
 }
 
 void turn_plane(const std::uint8_t* rows, std::int64_t d32, std::uint8_t* tiles) {
-  for (int tile = 0; tile < page_keys; tile += tile_keys)
+  for (int tile = 0; tile < page_tokens; tile += tile_keys)
     for (int first = tile; first < tile + tile_keys; first += W)
       for (std::int64_t t = 0; t < d32 / 32; ++t) {
         I four[4];
@@ -289,8 +294,8 @@ void turn_plane(const std::uint8_t* rows, std::int64_t d32, std::uint8_t* tiles)
 
 template <bool keys, int L>
 TAMIS_INLINE void decode_levels(const CodedRows& rows, int count, const std::uint16_t* centre,
-                                const std::uint16_t* step, float unit, std::int64_t d, std::int64_t d32,
-                                float* out, std::int64_t out_stride) {
+                                const std::uint16_t* step, float unit, std::int64_t d,
+                                std::int64_t d32, float* out, std::int64_t out_stride) {
   const V middle = set1((sixteen_to(L) - 1.0F) / 2);
   for (std::int64_t c = 0; c < d; c += 32) {
     V m[32 / W], t[32 / W];
@@ -328,8 +333,8 @@ TAMIS_INLINE void decode_levels(const CodedRows& rows, int count, const std::uin
 
 template <bool keys>
 void decode_rows(const CodedRows& rows, int count, int levels, const std::uint16_t* centre,
-                 const std::uint16_t* step, float unit, std::int64_t d, std::int64_t d32, float* out,
-                 std::int64_t out_stride) {
+                 const std::uint16_t* step, float unit, std::int64_t d, std::int64_t d32,
+                 float* out, std::int64_t out_stride) {
   if (levels == 1) decode_levels<keys, 1>(rows, count, centre, step, unit, d, d32, out, out_stride);
   if (levels == 2) decode_levels<keys, 2>(rows, count, centre, step, unit, d, d32, out, out_stride);
   if (levels == 3) decode_levels<keys, 3>(rows, count, centre, step, unit, d, d32, out, out_stride);
@@ -350,4 +355,4 @@ constexpr PlaneKernels make_plane_table() {
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

@@ -1,9 +1,9 @@
-// The kernels of the sieve over the same vector vocabulary as body.h, which includes this file, plus
-// integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
+// The kernels of the sieve over the same vector vocabulary as body.h, which includes this file,
+// plus integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
 
 #include "kernels/look_body.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
@@ -12,15 +12,16 @@ constexpr std::uint32_t lane_bits = (1U << W) - 1;
 
 /// What some rows of a block have at the keys picked, and the sums over the others.
 template <int R>
-TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked, float* rest) {
+TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked,
+                            float* rest) {
   V sum[R];
   for (int r = 0; r < R; ++r) sum[r] = zero();
   int n = 0;
-  for (int j = 0; j < page_keys; j += W) {
+  for (int j = 0; j < page_tokens; j += W) {
     const std::uint32_t bits = mask[j / W];
     const Packing packing(bits);
     for (int r = 0; r < R; ++r) {
-      const V w = load(weight + r * page_keys + j);
+      const V w = load(weight + r * page_tokens + j);
       store(picked + r * picked_stride + n, packing.pack(w));
       sum[r] = add(sum[r], clear_lanes(w, bits));
     }
@@ -34,18 +35,18 @@ TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, floa
 
 int pick(const float* weight, int rows, const float* t, std::uint8_t* picked_key, float* picked_w,
          float* rest) {
-  std::uint32_t mask[page_keys / W] = {};
+  std::uint32_t mask[page_tokens / W] = {};
   for (int r = 0; r < rows; ++r) {
     const V limit = set1(t[r]);
-    for (int j = 0; j < page_keys; j += W)
-      mask[j / W] |= less_mask(limit, load(weight + r * page_keys + j));
+    for (int j = 0; j < page_tokens; j += W)
+      mask[j / W] |= less_mask(limit, load(weight + r * page_tokens + j));
   }
   int n = 0;
-  for (int j = 0; j < page_keys; j += W) {
+  for (int j = 0; j < page_tokens; j += W) {
     Packing(mask[j / W]).pack_numbers(j, picked_key + n);
     n += __builtin_popcount(mask[j / W]);
   }
-  for (; rows >= 4; rows -= 4, weight += 4 * page_keys, picked_w += 4 * picked_stride, rest += 4)
+  for (; rows >= 4; rows -= 4, weight += 4 * page_tokens, picked_w += 4 * picked_stride, rest += 4)
     pick_rows<4>(weight, mask, picked_w, rest);
   if (rows == 3) pick_rows<3>(weight, mask, picked_w, rest);
   if (rows == 2) pick_rows<2>(weight, mask, picked_w, rest);
@@ -69,7 +70,7 @@ TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride,
     }
   dot += first;
   if constexpr (K == 4) {
-    for (int r = 0; r < R; ++r) reduce4_integers(sum[r], dot + r * page_keys);
+    for (int r = 0; r < R; ++r) reduce4_integers(sum[r], dot + r * page_tokens);
   } else if constexpr (K == 2) {
     static_assert(R % 2 == 0);
     for (int r = 0; r < R; r += 2) {
@@ -77,10 +78,10 @@ TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride,
       std::int32_t value[4];
       reduce4_integers(four, value);
       for (int s = 0; s < 2; ++s)
-        __builtin_memcpy(dot + (r + s) * page_keys, value + 2 * s, 2 * sizeof(std::int32_t));
+        __builtin_memcpy(dot + (r + s) * page_tokens, value + 2 * s, 2 * sizeof(std::int32_t));
     }
   } else {
-    for (int r = 0; r < R; ++r) dot[r * page_keys] = reduce_add_integers(sum[r][0]);
+    for (int r = 0; r < R; ++r) dot[r * page_tokens] = reduce_add_integers(sum[r][0]);
   }
 }
 
@@ -95,12 +96,12 @@ TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64
 
 void dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
                 int rows, std::int32_t* dot) {
-  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_keys)
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_tokens)
     dot_rows<4, 2>(listed, stride, d32, xi, dot);
   if (rows >= 2) {
     dot_rows<2, 4>(listed, stride, d32, xi, dot);
     xi += 2 * d32;
-    dot += 2 * page_keys;
+    dot += 2 * page_tokens;
   }
   if (rows % 2 == 1) dot_rows<1, 4>(listed, stride, d32, xi, dot);
 }
@@ -189,7 +190,8 @@ void sharpen(const float* before, const std::int32_t* dot, int count, float step
   const V s = set1(step);
   const V b = set1(shift);
   for (int i = 0; i < (count + 15) / 16 * 16; i += W)
-    store(after + i, mul(load(before + i), exp2_capped(fma(to_floats(load_integers(dot + i)), s, b))));
+    store(after + i,
+          mul(load(before + i), exp2_capped(fma(to_floats(load_integers(dot + i)), s, b))));
 }
 
 template <int R>
@@ -262,8 +264,8 @@ TAMIS_INLINE void add_value_rows(const ListedNibbles& listed, int first_row, std
 }
 
 void add_values(const ListedNibbles& listed, std::int64_t row_bytes, const std::uint16_t* centre,
-                const std::uint16_t* step, float unit, std::int64_t d32, int rows, const float* half,
-                const float* used, float* out, std::int64_t out_stride) {
+                const std::uint16_t* step, float unit, std::int64_t d32, int rows,
+                const float* half, const float* used, float* out, std::int64_t out_stride) {
   int r = 0;
   for (; r + 4 <= rows; r += 4)
     add_value_rows<4>(listed, r, row_bytes, centre, step, unit, d32, half + r, used + r,
@@ -280,9 +282,10 @@ void add_values(const ListedNibbles& listed, std::int64_t row_bytes, const std::
 }
 
 constexpr SieveKernels make_sieve_table() {
-  return {fold,         dots_of_plane, dots_of_planes, weigh_keys, tail_sums, sums_below, mark_above,
-          sum_unmarked, pick_marked,   pick,           dot_listed, sharpen,   distances,  add_values};
+  return {fold,       dots_of_plane, dots_of_planes, weigh_keys,  tail_sums,
+          sums_below, mark_above,    sum_unmarked,   pick_marked, pick,
+          dot_listed, sharpen,       distances,      add_values};
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

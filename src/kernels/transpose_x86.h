@@ -1,26 +1,28 @@
-// Blocks of 8 × 8 floats turned over in registers. Included inside a target's file, so that nothing of it
-// has external linkage.
+// Blocks of 8 × 8 floats turned over in registers. Included inside a target's file, so that nothing
+// of it has external linkage.
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 constexpr int transposed = 8;
 
 /// to[i·to_stride + j] = from[j·from_stride + i], i, j < transposed.
-inline void transpose(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
-  // Two rows of four that lie four apart share a register, so that all that follows stays in its half.
+inline void transpose(const float* from, std::int64_t from_stride, float* to,
+                      std::int64_t to_stride) {
+  // Two rows of four that lie four apart share a register, so that all that follows stays in its
+  // half.
   __m256 x[8];
   for (int i = 0; i < 4; ++i) {
     const float* low = from + i * from_stride;
     const float* high = low + 4 * from_stride;
     x[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
-    x[i + 4] =
-        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low + 4)), _mm_loadu_ps(high + 4), 1);
+    x[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low + 4)),
+                                    _mm_loadu_ps(high + 4), 1);
   }
   for (int half = 0; half < 2; ++half) {
     const __m256* r = x + 4 * half;
@@ -37,4 +39,4 @@ inline void transpose(const float* from, std::int64_t from_stride, float* to, st
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

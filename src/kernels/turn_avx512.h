@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 /// Bits of `yes` where the mask is set, of `no` elsewhere.
@@ -13,15 +13,18 @@ inline __m512i select_bits(__m512i mask, __m512i yes, __m512i no) {
   return _mm512_ternarylogic_epi32(mask, yes, no, 0xCA);
 }
 
-/// Four groups of 4 bytes that lie in 16 bytes of each of sixteen keys: keys come to lie along lanes.
-inline __attribute__((always_inline)) void turn_sixteen(const std::uint8_t* keys, std::int64_t stride,
-                                                        std::int64_t at, __m512i out[4]) {
+/// Four groups of 4 bytes that lie in 16 bytes of each of sixteen keys: keys come to lie along
+/// lanes.
+inline __attribute__((always_inline)) void turn_sixteen(const std::uint8_t* keys,
+                                                        std::int64_t stride, std::int64_t at,
+                                                        __m512i out[4]) {
   const auto sixteen = [&](int j) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys + j * stride + at));
   };
   __m512i x[4];  // keys i, i + 4, i + 8 and i + 12
   for (int i = 0; i < 4; ++i) {
-    const __m256i first = _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(i)), sixteen(i + 4), 1);
+    const __m256i first =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(i)), sixteen(i + 4), 1);
     const __m256i second =
         _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(i + 8)), sixteen(i + 12), 1);
     x[i] = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
@@ -37,4 +40,4 @@ inline __attribute__((always_inline)) void turn_sixteen(const std::uint8_t* keys
 }
 
 }  // namespace
-}  // namespace tamis
+}  // namespace tamis::kernels

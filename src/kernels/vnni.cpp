@@ -1,6 +1,6 @@
 // AVX-512 with VNNI: the dots of the sieve by products of bytes, four of which are summed at once.
-// A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two such products make one of 16
-// bits, exactly. The table that holds these kernels is made in avx512.cpp.
+// A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two such products make
+// one of 16 bits, exactly. The table that holds these kernels is made in avx512.cpp.
 //
 // Cost: rows·128·d/32 multiply instructions for a block, for 4-bit and for 8-bit codes alike.
 #include "kernels/vnni.h"
@@ -14,15 +14,15 @@
 #include "kernels/plane_fetch.h"
 #include "kernels/turn_avx512.h"
 
-namespace tamis {
+namespace tamis::kernels {
 namespace {
 
 #define TAMIS_INLINE inline __attribute__((always_inline))
 
 constexpr int tiles = 2;  // of keys, whose sums are kept at once
-constexpr int block = 128;
 
-/// Bytes of the queries in the order of planes: four channels in 32 bits, 8 of these for 32 channels.
+/// Bytes of the queries in the order of planes: four channels in 32 bits, 8 of these for 32
+/// channels.
 template <int R>
 struct Bytes {
   std::int32_t high[R][most_channels / 4];
@@ -58,7 +58,8 @@ struct Sums {
   __m512i low[R][tiles];
 };
 
-/// What is fetched during the work on some tiles of a plane: into the first cache, and into the second.
+/// What is fetched during the work on some tiles of a plane: into the first cache, and into the
+/// second.
 struct Ahead {
   const char* soon;
   const char* later;
@@ -69,12 +70,12 @@ struct Ahead {
   TAMIS_INLINE void fetch(std::int64_t at) const { fetch_lines<tiles>(soon + at, later + at); }
 };
 
-/// Four groups, 32 channels, of some tiles. The low plane is turned between the multiplications of one call
-/// and the next, which do not wait for it.
+/// Four groups, 32 channels, of some tiles. The low plane is turned between the multiplications of
+/// one call and the next, which do not wait for it.
 template <int R, bool both>
 TAMIS_INLINE void add_groups(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                             std::int64_t t, const Bytes<R>& q, Sums<R>& sum, const Ahead& ahead_high,
-                             const Ahead& ahead_low) {
+                             std::int64_t t, const Bytes<R>& q, Sums<R>& sum,
+                             const Ahead& ahead_high, const Ahead& ahead_low) {
   const __m512i nibble = _mm512_set1_epi8(15);
   const std::int64_t tile = tile_keys * (d32 / 2);
   __m512i turned[tiles][4];
@@ -117,7 +118,7 @@ TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std
   const std::int64_t bytes = tiles * tile_keys * (d32 / 2);
   Bytes<R> q;
   split<R>(xi, d32, q);
-  for (int key = 0; key < block; key += tiles * tile_keys) {
+  for (int key = 0; key < page_tokens; key += tiles * tile_keys) {
     const Ahead ahead_high(fetch_high, bytes);
     const Ahead ahead_low(fetch_low, bytes);
     for (std::int64_t from = 0; from < d32; from += channels_summed) {
@@ -126,13 +127,13 @@ TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std
         for (int n = 0; n < tiles; ++n) sum.high[r][n] = sum.low[r][n] = _mm512_setzero_si512();
       const std::int64_t end = d32 < from + channels_summed ? d32 : from + channels_summed;
       for (std::int64_t t = from / 32; t < end / 32; ++t)
-        add_groups<R, both>(high + key * (d32 / 2), low + key * (d32 / 2), d32, t, q, sum, ahead_high,
-                            ahead_low);
+        add_groups<R, both>(high + key * (d32 / 2), low + key * (d32 / 2), d32, t, q, sum,
+                            ahead_high, ahead_low);
       for (int r = 0; r < R; ++r)
         for (int n = 0; n < tiles; ++n) {
-          float* to = dot + r * block + key + n * tile_keys;
-          const __m512 x =
-              _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_slli_epi32(sum.high[r][n], 8), sum.low[r][n]));
+          float* to = dot + r * page_tokens + key + n * tile_keys;
+          const __m512 x = _mm512_cvtepi32_ps(
+              _mm512_add_epi32(_mm512_slli_epi32(sum.high[r][n], 8), sum.low[r][n]));
           _mm512_storeu_ps(to, from == 0 ? x : _mm512_add_ps(_mm512_loadu_ps(to), x));
         }
     }
@@ -211,15 +212,15 @@ TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64
       const __m512i high = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
       for (int r = 0; r < R; ++r) {
         const __m512i zero = _mm512_setzero_si512();
-        const __m512i h =
-            _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, low, q[r].low_high), high, q[r].high_high);
+        const __m512i h = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, low, q[r].low_high), high,
+                                              q[r].high_high);
         const __m512i l =
             _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, low, q[r].low_low), high, q[r].high_low);
         sum[r][k] = _mm512_add_epi32(_mm512_slli_epi32(h, 8), l);
       }
     }
     for (int r = 0; r < R; ++r) {
-      auto* to = reinterpret_cast<__m128i*>(dot + r * block + i);
+      auto* to = reinterpret_cast<__m128i*>(dot + r * page_tokens + i);
       const __m128i four = sums_of_lanes(sum[r]);
       _mm_storeu_si128(to, first == 0 ? four : _mm_add_epi32(_mm_loadu_si128(to), four));
     }
@@ -235,24 +236,24 @@ TAMIS_INLINE void dot_rows_of_all(const Listed& listed, std::int64_t stride, std
 
 }  // namespace
 
-void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
-                        float* dot, const std::uint8_t* next_high) {
+void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi,
+                        int rows, float* dot, const std::uint8_t* next_high) {
   dots<false>(high, high, d32, xi, rows, dot, next_high, high);
 }
 
 void vnni_dots_of_planes(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                         const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
-                         const std::uint8_t* next_low) {
+                         const std::int16_t* xi, int rows, float* dot,
+                         const std::uint8_t* next_high, const std::uint8_t* next_low) {
   dots<true>(high, low, d32, xi, rows, dot, next_high, next_low);
 }
 
-void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
-                     int rows, std::int32_t* dot) {
-  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * block)
+void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32,
+                     const std::int16_t* xi, int rows, std::int32_t* dot) {
+  for (; rows >= 4; rows -= 4, xi += 4 * d32, dot += 4 * page_tokens)
     dot_rows_of_all<4>(listed, stride, d32, xi, dot);
   if (rows == 3) dot_rows_of_all<3>(listed, stride, d32, xi, dot);
   if (rows == 2) dot_rows_of_all<2>(listed, stride, d32, xi, dot);
   if (rows == 1) dot_rows_of_all<1>(listed, stride, d32, xi, dot);
 }
 
-}  // namespace tamis
+}  // namespace tamis::kernels

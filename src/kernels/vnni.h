@@ -5,16 +5,16 @@
 
 #include "kernels/sieve.h"
 
-namespace tamis {
+namespace tamis::kernels {
 
-void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi, int rows,
-                        float* dot, const std::uint8_t* next_high);
+void vnni_dots_of_plane(const std::uint8_t* high, std::int64_t d32, const std::int16_t* xi,
+                        int rows, float* dot, const std::uint8_t* next_high);
 void vnni_dots_of_planes(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
-                         const std::int16_t* xi, int rows, float* dot, const std::uint8_t* next_high,
-                         const std::uint8_t* next_low);
+                         const std::int16_t* xi, int rows, float* dot,
+                         const std::uint8_t* next_high, const std::uint8_t* next_low);
 
 /// Writes up to three dots beyond the last, which rows of 128 have room for.
-void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32, const std::int16_t* xi,
-                     int rows, std::int32_t* dot);
+void vnni_dot_listed(const Listed& listed, std::int64_t stride, std::int64_t d32,
+                     const std::int16_t* xi, int rows, std::int32_t* dot);
 
-}  // namespace tamis
+}  // namespace tamis::kernels

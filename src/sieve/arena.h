@@ -1,5 +1,5 @@
-// Arrays of one piece of work, laid out one after the other in memory that the workspace keeps. Laid out
-// over nothing, an arena only counts.
+// Arrays of one piece of work, laid out one after the other in memory that the workspace keeps.
+// Laid out over nothing, an arena only counts.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,9 @@ class Arena {
     used_ += (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
     return reinterpret_cast<T*>(here);
   }
-  [[nodiscard]] std::int64_t floats() const { return static_cast<std::int64_t>(used_ / sizeof(float)); }
+  [[nodiscard]] std::int64_t floats() const {
+    return static_cast<std::int64_t>(used_ / sizeof(float));
+  }
 
  private:
   std::byte* base_;

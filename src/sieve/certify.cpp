@@ -10,11 +10,14 @@ namespace tamis::sieve {
 namespace {
 
 /// 2^(a part's reference − the row's).
-double factor_of(const Partial& part, double reference) { return std::exp2(part.reference - reference); }
+double factor_of(const Partial& part, double reference) {
+  return std::exp2(part.reference - reference);
+}
 
 /// Σ over parts of their outputs, divided by Σ ê. Returns ‖out‖, at least.
 double write_output(const Problem& problem, const RawResult& raw, const float* raw_out,
-                    const Visits& visits, double reference, double used, int r, double* sum, float* out) {
+                    const Visits& visits, double reference, double used, int r, double* sum,
+                    float* out) {
   const std::int64_t d32 = problem.layout.value_d32;
   std::fill_n(sum, d32, 0.0);
   const auto add = [&](const Partial& part, const float* values) {
@@ -33,8 +36,8 @@ double write_output(const Problem& problem, const RawResult& raw, const float* r
   return std::sqrt(norm2) * (1 + 0x1p-40);
 }
 
-/// Σ over blocks of (uncertainty of the block)·(distance of its values' mean from the output), for each
-/// row.
+/// Σ over blocks of (uncertainty of the block)·(distance of its values' mean from the output), for
+/// each row.
 std::array<double, most_rows> distances(const Problem& problem, const Visits& visits,
                                         std::span<const double> reference, const float* out,
                                         float* padded) {
@@ -53,21 +56,23 @@ std::array<double, most_rows> distances(const Problem& problem, const Visits& vi
     if (b + 1 < problem.blocks) {
       next = problem.block(b + 1);
       __builtin_prefetch(next.record);
-      for (std::int64_t c = 0; c < layout.value_d32; c += 32) __builtin_prefetch(next.value_centre() + c);
+      for (std::int64_t c = 0; c < layout.value_d32; c += 32)
+        __builtin_prefetch(next.value_centre() + c);
     }
     if (b % span_blocks == 0)
       for (int r = 0; r < problem.rows; ++r) {
         const auto i = static_cast<std::size_t>(r);
         factor[i] = factor_of(visits.at(b / span_blocks, r), reference[i]);
       }
-    problem.kernels.sieve.distances(block.value_centre(), block.head().value_unit, layout.value_d32, padded,
-                                    problem.rows, squares.data());
+    problem.kernels.sieve.distances(block.value_centre(), block.head().value_unit, layout.value_d32,
+                                    padded, problem.rows, squares.data());
     for (int r = 0; r < problem.rows; ++r) {
       const auto i = static_cast<std::size_t>(r);
       const auto spread = static_cast<double>(visits.spread_of(b, r));
       if (spread == 0) continue;  // the distance may be infinite
       // Squares that underflow may take 2^-70 from a distance.
-      sums[i] += spread * factor[i] * (std::sqrt(static_cast<double>(squares[i])) * relative + 0x1p-69);
+      sums[i] +=
+          spread * factor[i] * (std::sqrt(static_cast<double>(squares[i])) * relative + 0x1p-69);
     }
   }
   return sums;
@@ -128,7 +133,8 @@ Bounds bounds_of(const Total& total, double rounding) {
 double tau_of(const Problem& problem, const RawResult& raw, const Total& total) {
   const Bounds b = bounds_of(total, gamma(sum_chain(problem.spans(), raw.keys)));
   if (!(b.used > 0)) return 1;
-  const double left_out = b.dropped > 0 ? (b.lowest > 0 ? b.dropped / (b.lowest + b.dropped) : 1) : 0;
+  const double left_out =
+      b.dropped > 0 ? (b.lowest > 0 ? b.dropped / (b.lowest + b.dropped) : 1) : 0;
   return std::min(1.0, left_out + b.delta / b.used + 4 * unit_roundoff);
 }
 
@@ -136,8 +142,9 @@ std::int64_t certify_scratch(const Problem& problem) {
   return problem.rows * problem.layout.value_d32 + 2 * problem.layout.value_d32;
 }
 
-Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_out, const Visits& visits,
-                std::span<const double> reference, float* scratch, float* out) {
+Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_out,
+                const Visits& visits, std::span<const double> reference, float* scratch,
+                float* out) {
   const double infinity = std::numeric_limits<double>::infinity();
   const cache::Layout& layout = problem.layout;
   Outcome outcome{out, {}, {}, true};
@@ -151,7 +158,8 @@ Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_o
     std::fill_n(row, layout.value_dim, 0.0F);
     if (problem.row[i].seen == 0) continue;
     totals[i] = total_of(problem, raw, visits, reference[i], r);
-    norm[i] = write_output(problem, raw, raw_out, visits, reference[i], totals[i].used, r, sum, row);
+    norm[i] =
+        write_output(problem, raw, raw_out, visits, reference[i], totals[i].used, r, sum, row);
   }
   const auto distance = distances(problem, visits, reference, out, padded);
   const ValueNorms values = value_norms(problem, raw);
@@ -159,7 +167,7 @@ Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_o
   const double chain = sum_chain(problem.spans(), raw.keys);
   const double rounding = gamma(chain + raw.roundings);
   // Nibbles of a block are added in chains of up to 128 for each of four planes.
-  const double nibbles = gamma(chain + 4 * static_cast<double>(cache::block_tokens));
+  const double nibbles = gamma(chain + 4 * static_cast<double>(page_tokens));
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     if (problem.row[i].seen == 0) {
@@ -181,12 +189,13 @@ Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_o
     // Exact attention is an average of values, so that it is not longer than the longest.
     c.error = values.norm + norm[i];
     if (lowest > 0)
-      c.error = std::min(
-          c.error, numerator * (1 + rounding) / lowest + sums * (total.used * (1 + rounding) / lowest));
+      c.error = std::min(c.error, numerator * (1 + rounding) / lowest +
+                                      sums * (total.used * (1 + rounding) / lowest));
     const double logarithm = reference[i] * 0.6931471805599453 + std::log(total.used);
     outcome.lse[i] = static_cast<float>(logarithm);
-    c.lse_error =
-        lowest > 0 ? std::max(-std::log(lowest / used), std::log1p((delta + dropped) / used)) : infinity;
+    c.lse_error = lowest > 0
+                      ? std::max(-std::log(lowest / used), std::log1p((delta + dropped) / used))
+                      : infinity;
     c.lse_error += 2 * rounding + unit_roundoff * (1.01 * std::abs(logarithm) + 1);
     if (!std::isfinite(c.error) || !(total.used > 0x1p-100)) outcome.finite = false;
   }

@@ -14,7 +14,8 @@ struct Total {
   double dropped = 0;
   double vanished = 0;
 };
-Total total_of(const Problem& problem, const RawResult& raw, const Visits& visits, double reference, int r);
+Total total_of(const Problem& problem, const RawResult& raw, const Visits& visits, double reference,
+               int r);
 /// What is certified about the weights.
 double tau_of(const Problem& problem, const RawResult& raw, const Total& total);
 
@@ -26,7 +27,8 @@ struct Outcome {
 };
 std::int64_t certify_scratch(const Problem& problem);
 /// `raw_out` are the outputs of the raw tokens, rows × value_d32.
-Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_out, const Visits& visits,
-                std::span<const double> reference, float* scratch, float* out);
+Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_out,
+                const Visits& visits, std::span<const double> reference, float* scratch,
+                float* out);
 
 }  // namespace tamis::sieve

@@ -10,15 +10,14 @@
 
 namespace tamis::sieve {
 
-using cache::block_tokens;
-
 namespace {
 
 /// How many coded keys a row may use.
 std::int64_t keys_of(const Row& row) {
   const Budget& budget = *row.budget;
   if (budget.kind == Budget::Kind::topk) return budget.k;
-  const double k = std::ceil(budget.alpha * std::pow(static_cast<double>(row.seen), budget.exponent));
+  const double k =
+      std::ceil(budget.alpha * std::pow(static_cast<double>(row.seen), budget.exponent));
   return static_cast<std::int64_t>(std::min(k, 0x1p60));
 }
 
@@ -42,10 +41,10 @@ float kth_largest(float* x, std::int64_t count, std::int64_t k) {
   return x[k - 1];
 }
 
-/// For each row a lower bound of the weight of its k-th heaviest key, in the units of the row: keys whose
-/// upper bound is below are not among them.
-PerRow least_kept(const Problem& problem, const Look& look, const std::array<double, most_rows>& reference,
-                  float* memory) {
+/// For each row a lower bound of the weight of its k-th heaviest key, in the units of the row: keys
+/// whose upper bound is below are not among them.
+PerRow least_kept(const Problem& problem, const Look& look,
+                  const std::array<double, most_rows>& reference, float* memory) {
   PerRow least{};
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
@@ -53,7 +52,7 @@ PerRow least_kept(const Problem& problem, const Look& look, const std::array<dou
     for (std::int64_t b = 0; b < problem.blocks; ++b) {
       const double down = 1 / (1 + static_cast<double>(look.at(b, r).psi[0]));
       const float factor = in_row(look, b, r, reference[i], down);
-      for (std::int64_t j = 0; j < block_tokens; ++j)
+      for (std::int64_t j = 0; j < page_tokens; ++j)
         if (const float weight = look.weights(b, r)[j]; weight > 0) memory[n++] = weight * factor;
     }
     least[i] = kth_largest(memory, n, keys_of(problem.row[i]));
@@ -72,8 +71,8 @@ struct Kept {
   std::array<double, most_rows> dropped{};
 };
 
-/// Adds up what is used of a block and what is left out of it. A key that is left out is the radius of its
-/// block and the distance of the block's mean away from the output.
+/// Adds up what is used of a block and what is left out of it. A key that is left out is the radius
+/// of its block and the distance of the block's mean away from the output.
 void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* scratch,
                const Visits& visits) {
   const cache::HeadBlock block = problem.block(b);
@@ -81,10 +80,11 @@ void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* 
   const std::int64_t span = b / span_blocks;
   const PerRow everything{};
   if (problem.told[0] != nullptr) tell_block(problem, b, kept.keys.weight);
-  const ValuesRead values = add_values(problem, block, kept.keys, problem.coded(b).levels, everything,
-                                       false, scratch, visits.out_of(span, 0));
+  const ValuesRead values = add_values(problem, block, kept.keys, problem.coded(b).levels,
+                                       everything, false, scratch, visits.out_of(span, 0));
   const double radius = static_cast<double>(head.value_radius);
-  const double reach = radius + 2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
+  const double reach =
+      radius + 2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     Partial& sum = visits.at(span, r);
@@ -92,8 +92,9 @@ void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* 
     sum.spread += kept.keys.spread[i];
     sum.dropped += kept.dropped[i];
     sum.product += kept.keys.spread[i] * reach + kept.dropped[i] * radius + values.product[i];
-    sum.vanished += static_cast<double>(block_tokens) * vanished_per_key;
-    visits.spread_of(b, r) = static_cast<float>((kept.keys.spread[i] + kept.dropped[i]) * (1 + 0x1p-22));
+    sum.vanished += static_cast<double>(page_tokens) * vanished_per_key;
+    visits.spread_of(b, r) =
+        static_cast<float>((kept.keys.spread[i] + kept.dropped[i]) * (1 + 0x1p-22));
   }
   visits.reads[span] += {kept.keys.key_rows, values.value_rows};
 }
@@ -112,19 +113,20 @@ Kept keep_some(const Problem& problem, const Look& look, std::int64_t b, const S
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     double used = 0;
-    for (std::int64_t j = 0; j < block_tokens; ++j) {
-      float& w = weight[r * block_tokens + j];
-      w = is_deepest(sharp, j) ? sharp.weight[r * block_tokens + j] : 0.0F;
+    for (std::int64_t j = 0; j < page_tokens; ++j) {
+      float& w = weight[r * page_tokens + j];
+      w = is_deepest(sharp, j) ? sharp.weight[r * page_tokens + j] : 0.0F;
       if (w > 0 && !keep(r, w)) w = 0;
       used += static_cast<double>(w);
     }
     kept.keys.used[i] = used;
     const auto psi = static_cast<double>(look.at(b, r).psi[last]);
     kept.keys.spread[i] = used > 0 ? psi * used : 0;
-    // A difference of sums, of which the first were rounded: what is left out may be less than that moves.
+    // A difference of sums, of which the first were rounded: what is left out may be less than that
+    // moves.
     const double all = sharp.used[i] + sharp.spread[i];
-    kept.dropped[i] =
-        std::max(0.0, all - kept.keys.used[i] - kept.keys.spread[i]) + gamma(2.0 * block_tokens) * all;
+    kept.dropped[i] = std::max(0.0, all - kept.keys.used[i] - kept.keys.spread[i]) +
+                      gamma(2.0 * page_tokens) * all;
   }
   return kept;
 }
@@ -150,7 +152,7 @@ void visit_window(const Problem& problem, const Look& look, float* memory, float
     std::array<double, most_rows> outside{};
     for (int r = 0; r < problem.rows; ++r) {
       const auto i = static_cast<std::size_t>(r);
-      for (std::int64_t j = 0; j < block_tokens; ++j) {
+      for (std::int64_t j = 0; j < page_tokens; ++j) {
         float& weight = look.weights(b, r)[j];
         if (weight > 0 && in_window(problem.row[i], first + j)) continue;
         outside[i] += static_cast<double>(weight);
@@ -169,8 +171,8 @@ void visit_window(const Problem& problem, const Look& look, float* memory, float
 void visit_heaviest(const Problem& problem, const Look& look, float* memory, float* scratch,
                     const Visits& visits) {
   float* kept_weight = memory;
-  float* numbers = memory + problem.rows * block_tokens;
-  auto* sharpened = reinterpret_cast<Sharpened*>(numbers + problem.blocks * block_tokens);
+  float* numbers = memory + problem.rows * page_tokens;
+  auto* sharpened = reinterpret_cast<Sharpened*>(numbers + problem.blocks * page_tokens);
   std::array<double, most_rows> reference{};
   for (int r = 0; r < problem.rows; ++r)
     reference[static_cast<std::size_t>(r)] = largest_reference(problem, look, r);
@@ -185,16 +187,18 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
         const double up = 1 + static_cast<double>(look.at(b, r).psi[l]);
         const double octaves = reference[i] - look.reference_of(b / span_blocks, r);
         // A little lower: the limit is rounded, and a key at the limit is among the heaviest.
-        limits[l][i] = static_cast<float>(std::min(
-            static_cast<double>(least[i]) / up * std::exp2(std::min(octaves, 200.0)) * (1 - 0x1p-20),
-            0x1p126));
+        limits[l][i] =
+            static_cast<float>(std::min(static_cast<double>(least[i]) / up *
+                                            std::exp2(std::min(octaves, 200.0)) * (1 - 0x1p-20),
+                                        0x1p126));
       }
-    sharpened[b] = sharpen_block(problem, problem.block(b), b, look, look.weights(b, 0), limits, scratch);
+    sharpened[b] =
+        sharpen_block(problem, problem.block(b), b, look, look.weights(b, 0), limits, scratch);
     // Keys that were not read to the last level are known not to be among them.
     for (int r = 0; r < problem.rows; ++r)
-      for (std::int64_t j = 0; j < block_tokens; ++j)
+      for (std::int64_t j = 0; j < page_tokens; ++j)
         look.weights(b, r)[j] =
-            is_deepest(sharpened[b], j) ? sharpened[b].weight[r * block_tokens + j] : 0.0F;
+            is_deepest(sharpened[b], j) ? sharpened[b].weight[r * page_tokens + j] : 0.0F;
     sharpened[b].weight = look.weights(b, 0);
   }
   // The k heaviest of these are used, by their last estimate; of equal ones the earlier.
@@ -204,12 +208,13 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
     const auto i = static_cast<std::size_t>(r);
     std::int64_t n = 0;
     for (std::int64_t b = 0; b < problem.blocks; ++b)
-      for (std::int64_t j = 0; j < block_tokens; ++j)
+      for (std::int64_t j = 0; j < page_tokens; ++j)
         if (const float w = look.weights(b, r)[j]; w > 0)
           numbers[n++] = in_row(look, b, r, reference[i], static_cast<double>(w));
     const std::int64_t k = keys_of(problem.row[i]);
     least_used[i] = kth_largest(numbers, n, k);
-    of_equal[i] = k - std::count_if(numbers, numbers + n, [&](float x) { return x > least_used[i]; });
+    of_equal[i] =
+        k - std::count_if(numbers, numbers + n, [&](float x) { return x > least_used[i]; });
   }
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     const Kept kept = keep_some(problem, look, b, sharpened[b], kept_weight, [&](int r, float w) {
@@ -225,7 +230,7 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
 
 std::int64_t dropping_floats(const Problem& problem) {
   const auto sharpened = static_cast<std::int64_t>(sizeof(Sharpened) / sizeof(float));
-  return (problem.rows + problem.blocks) * block_tokens + problem.blocks * sharpened + 16;
+  return (problem.rows + problem.blocks) * page_tokens + problem.blocks * sharpened + 16;
 }
 
 void visit_some(const Problem& problem, const Look& look, float* memory, float* scratch,

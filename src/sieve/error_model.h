@@ -15,8 +15,9 @@ inline constexpr double unit_roundoff = 0x1p-24;
 inline constexpr double log_2 = 0.6931471805599454;  // rounded up
 
 /// e^y − 1, at least, and at most .02 % above it; y ≥ 0.
-inline double growth(double y) {
-  if (y < 0.25) return y * (1 + y * (0.5 + 0.178 * y)) * (1 + 0x1p-45);  // y³/6 + y⁴/24 + … ≤ .178·y³
+inline double excess(double y) {
+  if (y < 0.25)
+    return y * (1 + y * (0.5 + 0.178 * y)) * (1 + 0x1p-45);  // y³/6 + y⁴/24 + … ≤ .178·y³
   if (!(y < 8)) return std::expm1(y) * (1 + 0x1p-40);
   // e^z ≤ 1 + z + z²/2 + .19·z³ up to z = ½, then four squarings.
   const double z = y / 16;
@@ -26,9 +27,12 @@ inline double growth(double y) {
 }
 
 /// Roundings in a row in a sum over the channels of a key, by vectors of `lanes` floats.
-inline double channel_chain(std::int64_t d32, int lanes) { return static_cast<double>(d32) / lanes + 8; }
+inline double channel_chain(std::int64_t d32, int lanes) {
+  return static_cast<double>(d32) / lanes + 8;
+}
 
-/// What a query folded with a block's steps says about its rounding: x = q'·t, rounded to step·integers.
+/// What a query folded with a block's steps says about its rounding: x = q'·t, rounded to
+/// step·integers.
 struct FoldedNorms {
   double query;      ///< ‖q'‖, at least
   double x;          ///< ‖x‖ as computed in f32
@@ -36,7 +40,8 @@ struct FoldedNorms {
   double reference;  ///< the integer that is subtracted from logits
 };
 
-/// How far estimates of the logits of a block's keys may be off; see docs/certificates.md, "Widths".
+/// How far estimates of the logits of a block's keys may be off; see docs/certificates.md,
+/// "Widths".
 struct Widths {
   double x;         ///< ‖x‖, at least
   double at_least;  ///< at any level
@@ -45,7 +50,8 @@ struct Widths {
     return x * static_cast<double>(head.key_missing[static_cast<std::size_t>(level)]) + at_least;
   }
 };
-inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, double root_d, double chain) {
+inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, double root_d,
+                     double chain) {
   const double x = folded.x * (1 + chain * unit_roundoff) + 0x1p-70;
   const double arithmetic =
       unit_roundoff * ((chain + 9) * folded.query * static_cast<double>(head.centre_norm) +
@@ -65,14 +71,15 @@ inline double gamma(double chain) {
 }
 /// Octaves that estimates of any level may be off by, so that what underflows stays small.
 inline constexpr double widest = 20;
-/// What a weight that is too small for f32 may lose, per key and relative to its span's reference; see
-/// "What vanishes".
+/// What a weight that is too small for f32 may lose, per key and relative to its span's reference;
+/// see "What vanishes".
 inline constexpr double vanished_per_key = 0x1p-88;
 
 // ---- Keys and values read as they were appended, and everything that is stored ----
 
 /// Octaves by which the weight of a key read as it was appended may be off: the dot product, the
-/// difference to an integer reference, the exponential; products and channels of the query that underflow.
+/// difference to an integer reference, the exponential; products and channels of the query that
+/// underflow.
 inline double exact_octaves(double chain, std::int64_t dim, double query_norm, double key_norm) {
   const auto d = static_cast<double>(dim);
   return unit_roundoff * ((chain + 3) * query_norm * key_norm + 132) +
@@ -80,39 +87,45 @@ inline double exact_octaves(double chain, std::int64_t dim, double query_norm, d
 }
 
 /// 2^octaves − 1, rounded up.
-inline double relative(double octaves) { return growth(log_2 * octaves); }
+inline double relative(double octaves) { return excess(log_2 * octaves); }
 
-/// What a key whose weight the exponential of the exact kernels makes 0 had at most, relative to the
-/// reference, for weights that are off by less than an octave.
+/// What a key whose weight the exponential of the exact kernels makes 0 had at most, relative to
+/// the reference, for weights that are off by less than an octave.
 inline constexpr double vanished_weight = 0x1p-125;
 
-/// √squares, where they were summed in f32 over d channels: at least the norm whose squares they are.
+/// √squares, where they were summed in f32 over d channels: at least the norm whose squares they
+/// are.
 inline double norm_above(float squares, std::int64_t dim) {
-  return std::sqrt(static_cast<double>(squares)) * (1 + (static_cast<double>(dim) + 16) * unit_roundoff) +
+  return std::sqrt(static_cast<double>(squares)) *
+             (1 + (static_cast<double>(dim) + 16) * unit_roundoff) +
          0x1p-69;
 }
 
-/// Octaves by which what a block stores of a key may move its logit. `folded` is ‖Dq′‖, D the block's
-/// steps.
-inline double stored_octaves(const cache::BlockHead& head, int levels, double folded, double query_norm,
-                             double key_norm, std::int64_t dim) {
+/// Octaves by which what a block stores of a key may move its logit. `folded` is ‖Dq′‖, D the
+/// block's steps.
+inline double stored_octaves(const cache::BlockHead& head, int levels, double folded,
+                             double query_norm, double key_norm, std::int64_t dim) {
   const auto missing = static_cast<double>(head.key_missing[static_cast<std::size_t>(levels - 1)]);
-  const double decoding = unit_roundoff * (1.01 * query_norm * key_norm + 2.02 * folded * head.reach) +
-                          0x1p-133 * std::sqrt(static_cast<double>(dim)) * query_norm;
+  const double decoding =
+      unit_roundoff * (1.01 * query_norm * key_norm + 2.02 * folded * head.reach) +
+      0x1p-133 * std::sqrt(static_cast<double>(dim)) * query_norm;
   return (folded * missing + decoding) * (1 + 0x1p-40);
 }
 
 /// ‖v − v̂‖ of a value that was decoded, at most; `value_norm` is at least ‖v̂‖.
 inline double stored_missing(const cache::BlockHead& head, int levels, double value_norm,
                              std::int64_t dim) {
-  const auto missing = static_cast<double>(head.value_missing[static_cast<std::size_t>(levels - 1)]);
+  const auto missing =
+      static_cast<double>(head.value_missing[static_cast<std::size_t>(levels - 1)]);
   const double decoding =
-      unit_roundoff * (1.01 * value_norm + 2.02 * (static_cast<double>(head.value_radius) + missing)) +
+      unit_roundoff *
+          (1.01 * value_norm + 2.02 * (static_cast<double>(head.value_radius) + missing)) +
       0x1p-133 * std::sqrt(static_cast<double>(dim));
   return (missing + decoding) * (1 + 0x1p-40);
 }
 
-/// How far apart two distributions are at most whose logits differ by at most so many octaves, key by key.
+/// How far apart two distributions are at most whose logits differ by at most so many octaves, key
+/// by key.
 inline double distance_of_octaves(double octaves) {
   return std::tanh(0.5 * log_2 * octaves) * (1 + 0x1p-40);
 }

@@ -8,12 +8,10 @@
 
 namespace tamis::sieve {
 
-using cache::block_tokens;
-
 Look::Look(const Problem& problem, int look_planes, Arena& arena)
     : planes(look_planes), rows(problem.rows), d32(problem.layout.key_d32) {
   const std::int64_t blocks = problem.blocks;
-  weight = arena.take<float>(blocks * rows * block_tokens);
+  weight = arena.take<float>(blocks * rows * page_tokens);
   folded = arena.take<std::int16_t>(blocks * rows * d32);
   looked = arena.take<Looked>(blocks * rows);
   values = arena.take<LookedValues>(blocks);
@@ -21,7 +19,9 @@ Look::Look(const Problem& problem, int look_planes, Arena& arena)
   sane = arena.take<bool>(problem.spans());
 }
 
-std::int64_t look_scratch(const Problem& problem) { return fold_scratch * problem.layout.key_d32; }
+std::int64_t look_scratch(const Problem& problem) {
+  return kernels::fold_scratch * problem.layout.key_d32;
+}
 
 namespace {
 
@@ -30,7 +30,7 @@ class Visible {
  public:
   Visible(const cache::BlockHead& head, const cache::CodedBlock& coded, std::int64_t seen)
       : raw_(head.raw), end_(std::clamp<std::int64_t>(seen - coded.first, 0, coded.tokens)) {
-    all_ = head.raw_tokens == 0 && end_ == block_tokens;
+    all_ = head.raw_tokens == 0 && end_ == page_tokens;
   }
   [[nodiscard]] bool all() const { return all_; }
   [[nodiscard]] bool operator()(std::int64_t j) const {
@@ -43,7 +43,7 @@ class Visible {
   bool all_;
 };
 
-using ScanRows = std::array<ScanRow, most_rows>;
+using ScanRows = std::array<kernels::ScanRow, most_rows>;
 
 /// Asks for what `fold_block` reads of a block.
 void fetch_header(const Problem& problem, std::int64_t b) {
@@ -56,29 +56,31 @@ void fetch_header(const Problem& problem, std::int64_t b) {
 /// Dots of the query's integers with the codes of a block's keys.
 void dots(const Problem& problem, const cache::HeadBlock& block, const cache::HeadBlock& next,
           const Look& look, std::int64_t b) {
-  const SieveKernels& kernels = problem.kernels.sieve;
+  const kernels::SieveKernels& kernels = problem.kernels.sieve;
   float* dot = look.weights(b, 0);
   if (look.planes == 1) {
     kernels.dots_of_plane(block.key_plane[0], look.d32, look.integers(b), look.rows, dot,
                           next.key_plane[0]);
   } else {
-    kernels.dots_of_planes(block.key_plane[0], block.key_plane[1], look.d32, look.integers(b), look.rows,
-                           dot, next.key_plane[0], next.key_plane[1]);
+    kernels.dots_of_planes(block.key_plane[0], block.key_plane[1], look.d32, look.integers(b),
+                           look.rows, dot, next.key_plane[0], next.key_plane[1]);
   }
 }
 
-/// What a block's codes say about logits, but for the codes themselves; the references are not known yet.
-ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b, float* scratch,
-                    const Look& look) {
+/// What a block's codes say about logits, but for the codes themselves; the references are not
+/// known yet.
+ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
+                    float* scratch, const Look& look) {
   const cache::BlockHead& head = block.head();
-  look.values[b] = {head.value_spread,
-                    head.value_missing[0] * head.value_spread / std::max(head.value_radius, 0x1p-100F)};
-  std::array<Folded, most_rows> folded;
-  problem.kernels.sieve.fold(problem.query, look.d32, look.rows, block.key_centre(), block.key_step(),
-                             head.key_unit, look.d32, scratch, look.integers(b), folded.data());
+  look.values[b] = {head.value_spread, head.value_missing[0] * head.value_spread /
+                                           std::max(head.value_radius, 0x1p-100F)};
+  std::array<kernels::Folded, most_rows> folded;
+  problem.kernels.sieve.fold(problem.query, look.d32, look.rows, block.key_centre(),
+                             block.key_step(), head.key_unit, look.d32, scratch, look.integers(b),
+                             folded.data());
   ScanRows scan;
   for (int r = 0; r < look.rows; ++r) {
-    const Folded& f = folded[static_cast<std::size_t>(r)];
+    const kernels::Folded& f = folded[static_cast<std::size_t>(r)];
     Looked& out = look.at(b, r);
     out.step = f.step;
     out.sum_x = f.sum;
@@ -92,20 +94,20 @@ ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::
 }
 
 /// The largest logit of a block that a row has an estimate of; −∞ if there is none.
-double largest_logit(const Problem& problem, const Visible& visible, const ScanRow& scan,
+double largest_logit(const Problem& problem, const Visible& visible, const kernels::ScanRow& scan,
                      const float* dot) {
   double most = -std::numeric_limits<double>::infinity();
   if (visible.all()) {
-    most = problem.kernels.maximum(dot, block_tokens);
+    most = problem.kernels.maximum(dot, page_tokens);
   } else {
-    for (std::int64_t j = 0; j < block_tokens; ++j)
+    for (std::int64_t j = 0; j < page_tokens; ++j)
       if (visible(j)) most = std::max(most, static_cast<double>(dot[j]));
   }
   return static_cast<double>(scan.step) * most + static_cast<double>(scan.shift);
 }
 
-void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t span, std::int64_t b,
-                 ScanRows& scan, const Look& look) {
+void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t span,
+                 std::int64_t b, ScanRows& scan, const Look& look) {
   const cache::BlockHead& head = block.head();
   const double root_d = std::sqrt(static_cast<double>(problem.layout.key_dim));
   const double chain = channel_chain(look.d32, problem.kernels.pad / 2);
@@ -122,7 +124,8 @@ void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int
     for (int l = look.planes - 1; l < problem.coded(b).levels; ++l) {
       const double octaves = width.at(head, l);
       if (!(octaves < widest)) look.sane[span] = false;
-      out.psi[static_cast<std::size_t>(l)] = static_cast<float>(growth(octaves * log_2) * (1 + 0x1p-22));
+      out.psi[static_cast<std::size_t>(l)] =
+          static_cast<float>(excess(octaves * log_2) * (1 + 0x1p-22));
     }
   }
   problem.kernels.sieve.weigh(look.rows, scan.data(), look.weights(b, 0), sums.data(), most.data());
@@ -133,11 +136,11 @@ void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int
     if (!visible.all()) {
       std::array<float, 4> below{}, limit;
       limit.fill(std::numeric_limits<float>::infinity());
-      for (std::int64_t j = 0; j < block_tokens; ++j)
+      for (std::int64_t j = 0; j < page_tokens; ++j)
         if (!visible(j)) weight[j] = 0.0F;
-      problem.kernels.sieve.sums_below(weight, block_tokens, limit.data(), below.data());
+      problem.kernels.sieve.sums_below(weight, page_tokens, limit.data(), below.data());
       sums[i] = below[0];
-      most[i] = problem.kernels.maximum(weight, block_tokens);
+      most[i] = problem.kernels.maximum(weight, page_tokens);
     }
     look.at(b, r).sum = sums[i];
     look.at(b, r).most = most[i];
@@ -175,7 +178,8 @@ void look_span(const Problem& problem, std::int64_t span, float* scratch, const 
     look.reference_of(span, r) = !none && look.sane[span] ? std::ceil(top) : -0x1p20;
   }
   for (std::int64_t b = first; b < end; ++b)
-    weigh_block(problem, problem.block(b), span, b, scan[static_cast<std::size_t>(b - first)], look);
+    weigh_block(problem, problem.block(b), span, b, scan[static_cast<std::size_t>(b - first)],
+                look);
 }
 
 }  // namespace tamis::sieve

@@ -1,6 +1,6 @@
-// The first look: an estimate of every coded key's weight from plane 0, or from planes 0 and 1 at once.
-// Costs rows·128·d multiply-adds of 8 bits a block, and reads record_bytes of it, for two planes
-// key_plane_bytes more.
+// The first look: an estimate of every coded key's weight from plane 0, or from planes 0 and 1 at
+// once. Costs rows·128·d multiply-adds of 8 bits a block, and reads record_bytes of it, for two
+// planes key_plane_bytes more.
 #pragma once
 
 #include "sieve/arena.h"
@@ -8,8 +8,8 @@
 
 namespace tamis::sieve {
 
-/// What a look leaves of a block for one row. Weights of keys that the row does not see, and of raw tokens,
-/// are 0.
+/// What a look leaves of a block for one row. Weights of keys that the row does not see, and of raw
+/// tokens, are 0.
 struct Looked {
   float sum;                                  ///< Σ ê
   float most;                                 ///< the largest ê
@@ -38,11 +38,15 @@ struct Look {
   bool* sane;            ///< per span: logits are finite, and widths of all levels at most `widest`
 
   [[nodiscard]] float* weights(std::int64_t block, int r) const {
-    return weight + (block * rows + r) * cache::block_tokens;
+    return weight + (block * rows + r) * page_tokens;
   }
-  [[nodiscard]] std::int16_t* integers(std::int64_t block) const { return folded + block * rows * d32; }
+  [[nodiscard]] std::int16_t* integers(std::int64_t block) const {
+    return folded + block * rows * d32;
+  }
   [[nodiscard]] Looked& at(std::int64_t block, int r) const { return looked[block * rows + r]; }
-  [[nodiscard]] double& reference_of(std::int64_t span, int r) const { return reference[span * rows + r]; }
+  [[nodiscard]] double& reference_of(std::int64_t span, int r) const {
+    return reference[span * rows + r];
+  }
 };
 
 /// Floats of scratch for one thread.

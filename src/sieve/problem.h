@@ -1,5 +1,5 @@
-// The input of one piece of work: some query rows of one KV head of one sequence. Nothing in it changes
-// while the stages run; each stage returns what it computes.
+// The input of one piece of work: some query rows of one KV head of one sequence. Nothing in it
+// changes while the stages run; each stage returns what it computes.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Row {
 };
 
 struct Problem {
-  const Kernels& kernels;
+  const kernels::Kernels& kernels;
   const Heads& heads;
   const cache::Layout& layout;
   const cache::SequenceView& sequence;
@@ -35,8 +35,8 @@ struct Problem {
   std::array<Row, most_rows> row;
   std::int64_t seen;    ///< the most that a row sees
   std::int64_t blocks;  ///< coded blocks with a token that some row sees
-  /// rows × key_d32 floats, padded with zeros: the queries times scale·log₂e, so that logits are exponents
-  /// of 2.
+  /// rows × key_d32 floats, padded with zeros: the queries times scale·log₂e, so that logits are
+  /// exponents of 2.
   const float* query;
   std::array<double, most_rows> query_norm;  ///< of these, at least
   /// Where the weights of a row's tokens go, for tests: see testing.h. Null otherwise.

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "attention/dense.h"
+#include "sieve/dense/stored_pages.h"
 #include "sieve/error_model.h"
-#include "sieve/stored_pages.h"
 #include "sieve/testing.h"
 
 namespace tamis::sieve {
@@ -28,7 +28,7 @@ struct Room {
 
 std::int64_t stride_for(const Problem& problem, std::int64_t tokens) {
   // Kernels go on to a multiple of 32 and, from where a chunk begins, to one of `pad`.
-  return round_up(tokens, 32) + problem.kernels.pad;
+  return attention::round_up(tokens, 32) + problem.kernels.pad;
 }
 
 Room room_in(const Problem& problem, std::int64_t tokens, float* scratch) {
@@ -57,9 +57,10 @@ void for_each_chunk(const Problem& problem, Use use) {
   for (const cache::RawRun& run : problem.sequence.raw) {
     const std::int64_t seen = seen_of(run, problem.seen);
     const std::int64_t row = problem.head * run.head_rows;
-    for (std::int64_t first = 0; first < seen; first += page_keys) {
-      const auto count = static_cast<int>(std::min<std::int64_t>(page_keys, seen - first));
-      use(Chunk{run.keys + (row + first) * key_bytes, run.values + (row + first) * value_bytes, at, count});
+    for (std::int64_t first = 0; first < seen; first += page_tokens) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(page_tokens, seen - first));
+      use(Chunk{run.keys + (row + first) * key_bytes, run.values + (row + first) * value_bytes, at,
+                count});
       at += count;
     }
   }
@@ -67,11 +68,11 @@ void for_each_chunk(const Problem& problem, Use use) {
 
 /// The queries in the order of columns that the kernels work in.
 void place_queries(const Problem& problem, float* to) {
-  const KvType type = kv_type(problem.dtype);
+  const kernels::KvType type = attention::kv_type(problem.dtype);
   const std::int64_t width = problem.layout.key_d32;
   for (std::int64_t r = 0; r < problem.rows; ++r)
     for (std::int64_t c = 0; c < width; ++c)
-      to[r * width + place(problem.kernels, type, c)] = problem.query[r * width + c];
+      to[r * width + kernels::place(problem.kernels, type, c)] = problem.query[r * width + c];
 }
 
 /// Calls hide(first, count) for raw tokens that a row does not see, of those that some row does.
@@ -87,9 +88,10 @@ void for_each_hidden(const Problem& problem, std::int64_t seen, Hide hide) {
   }
 }
 
-/// Turns a row's logits into weights; false if one of them, or its difference to the largest, is not
-/// finite.
-bool weigh_row(const Problem& problem, std::int64_t seen, std::int64_t tokens, float* s, Partial& partial) {
+/// Turns a row's logits into weights; false if one of them, or its difference to the largest, is
+/// not finite.
+bool weigh_row(const Problem& problem, std::int64_t seen, std::int64_t tokens, float* s,
+               Partial& partial) {
   std::int64_t hidden = 0;
   for_each_hidden(problem, seen, [&](std::int64_t first, std::int64_t count) {
     std::fill_n(s + first, count, -std::numeric_limits<float>::infinity());
@@ -105,25 +107,26 @@ bool weigh_row(const Problem& problem, std::int64_t seen, std::int64_t tokens, f
     std::fill_n(s + first, count, reference);
   });
   if (!std::isfinite(problem.kernels.weigh(s, static_cast<int>(tokens), reference))) return false;
-  for_each_hidden(problem, seen,
-                  [&](std::int64_t first, std::int64_t count) { std::fill_n(s + first, count, 0.0F); });
+  for_each_hidden(problem, seen, [&](std::int64_t first, std::int64_t count) {
+    std::fill_n(s + first, count, 0.0F);
+  });
   partial.reference = static_cast<double>(reference);
-  partial.used = problem.kernels.rows.sum(s, tokens);
+  partial.used = problem.kernels.sum(s, tokens);
   partial.vanished = static_cast<double>(tokens - hidden) * vanished_weight;
   return true;
 }
 
 /// out ← Σ ê·v in the order of channels.
 void combine_values(const Problem& problem, const Room& room, float* out) {
-  const KvType type = kv_type(problem.dtype);
+  const kernels::KvType type = attention::kv_type(problem.dtype);
   const std::int64_t width = problem.layout.value_d32;
   const auto d_v = static_cast<int>(problem.heads.value_dim);
   std::fill_n(out, problem.rows * width, 0.0F);
   std::fill_n(room.sums, problem.rows * width, 0.0F);
   for_each_chunk(problem, [&](const Chunk& chunk) {
     float* sums = chunk.at == 0 ? out : room.sums;
-    problem.kernels.combine[type](room.logits + chunk.at, room.stride, problem.rows, chunk.values, d_v,
-                                  chunk.count, d_v, sums, width, chunk.values, 0);
+    problem.kernels.combine[type](room.logits + chunk.at, room.stride, problem.rows, chunk.values,
+                                  d_v, chunk.count, d_v, sums, width, chunk.values, 0);
     if (chunk.at == 0) return;
     for (int r = 0; r < problem.rows; ++r)
       problem.kernels.scale_add(out + r * width, 1.0F, sums + r * width, static_cast<int>(width));
@@ -132,7 +135,7 @@ void combine_values(const Problem& problem, const Room& room, float* out) {
   for (int r = 0; r < problem.rows; ++r) {
     std::copy_n(out + r * width, width, room.output);
     for (std::int64_t c = 0; c < width; ++c)
-      out[r * width + c] = room.output[place(problem.kernels, type, c)];
+      out[r * width + c] = room.output[kernels::place(problem.kernels, type, c)];
   }
 }
 
@@ -146,12 +149,13 @@ bool all_finite(const float* x, std::int64_t n) {
 
 std::int64_t raw_scratch(const Problem& problem) {
   const cache::Layout& layout = problem.layout;
-  return problem.rows * (layout.key_d32 + layout.value_d32 + stride_for(problem, tokens_seen(problem))) +
+  return problem.rows *
+             (layout.key_d32 + layout.value_d32 + stride_for(problem, tokens_seen(problem))) +
          layout.value_d32;
 }
 
 RawResult attend_raw(const Problem& problem, float* scratch, float* out) {
-  const KvType type = kv_type(problem.dtype);
+  const kernels::KvType type = attention::kv_type(problem.dtype);
   const std::int64_t d = problem.heads.key_dim;
   const std::int64_t d_v = problem.heads.value_dim;
   const std::int64_t width = problem.layout.value_d32;
@@ -173,15 +177,16 @@ RawResult attend_raw(const Problem& problem, float* scratch, float* out) {
   double chunks = 0;
   for_each_chunk(problem, [&](const Chunk& chunk) {
     // While keys are used their values come in.
-    problem.kernels.logits[type](query, problem.layout.key_d32, problem.rows, chunk.keys, d, chunk.count,
-                                 static_cast<int>(d), room.logits + chunk.at, room.stride, chunk.values,
+    problem.kernels.logits[type](query, problem.layout.key_d32, problem.rows, chunk.keys, d,
+                                 chunk.count, static_cast<int>(d), room.logits + chunk.at,
+                                 room.stride, chunk.values,
                                  chunk.count * d_v * size_of(problem.dtype));
     key_norm = std::max(key_norm, largest_norm(problem.kernels, type, chunk.keys, chunk.count, d));
-    result.value_norm =
-        std::max(result.value_norm, largest_norm(problem.kernels, type, chunk.values, chunk.count, d_v));
+    result.value_norm = std::max(
+        result.value_norm, largest_norm(problem.kernels, type, chunk.values, chunk.count, d_v));
     ++chunks;
   });
-  result.roundings = static_cast<double>(std::min<std::int64_t>(page_keys, result.keys)) + chunks;
+  result.roundings = static_cast<double>(std::min<std::int64_t>(page_tokens, result.keys)) + chunks;
 
   for (int r = 0; r < problem.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);

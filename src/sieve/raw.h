@@ -1,6 +1,6 @@
-// Exact attention over the tokens that a sequence keeps as they were appended: sinks, tokens that no code
-// can hold, and those of the block that is not full yet. Costs rows·tokens·(d + d_v) multiply-adds; reads
-// each raw key and value that some row sees once.
+// Exact attention over the tokens that a sequence keeps as they were appended: sinks, tokens that
+// no code can hold, and those of the block that is not full yet. Costs rows·tokens·(d + d_v)
+// multiply-adds; reads each raw key and value that some row sees once.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace tamis::sieve {
 
 /// What the raw tokens add up to.
 struct RawResult {
-  /// Reference: an integer near the row's largest raw logit, 0 if it sees none. `product` leaves out
-  /// spread·‖output‖, which who knows the output adds.
+  /// Reference: an integer near the row's largest raw logit, 0 if it sees none. `product` leaves
+  /// out spread·‖output‖, which who knows the output adds.
   std::array<Partial, most_rows> row{};
   /// False where a logit or a sum of values leaves the range of f32; row and output are 0 then.
   std::array<bool, most_rows> finite{};

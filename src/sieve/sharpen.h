@@ -1,5 +1,5 @@
-// Deeper planes of the keys of a block whose uncertainty is above the waterline. Costs rows·d multiply-adds
-// and a row of a plane for each key and level.
+// Deeper planes of the keys of a block whose uncertainty is above the waterline. Costs rows·d
+// multiply-adds and a row of a plane for each key and level.
 #pragma once
 
 #include "sieve/look.h"
@@ -12,7 +12,7 @@ struct Sharpened {
   std::array<double, most_rows> used{};                     ///< Σ ê
   std::array<double, most_rows> spread{};                   ///< Σ δ
   std::array<std::int64_t, cache::most_levels> key_rows{};  ///< read of each plane
-  std::array<std::uint32_t, 4> deepest{};                   ///< bit j: key j was read to the last level
+  std::array<std::uint32_t, 4> deepest{};  ///< bit j: key j was read to the last level
 };
 
 using PerRow = std::array<float, most_rows>;
@@ -23,9 +23,10 @@ using Limits = std::array<PerRow, cache::most_levels>;
 Sharpened not_sharpened(const Problem& problem, std::int64_t b, const Look& look);
 
 std::int64_t sharpen_scratch(const Problem& problem);
-/// `weight`: rows × 128 estimates of the look, or 0 for keys that are left out. The block has planes beyond
-/// those of the look.
+/// `weight`: rows × 128 estimates of the look, or 0 for keys that are left out. The block has
+/// planes beyond those of the look.
 Sharpened sharpen_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
-                        const Look& look, const float* weight, const Limits& limits, float* scratch);
+                        const Look& look, const float* weight, const Limits& limits,
+                        float* scratch);
 
 }  // namespace tamis::sieve

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sieve/dense.h"
+#include "sieve/dense/dense.h"
 #include "sieve/dropping.h"
 #include "sieve/testing.h"
 #include "sieve/waterline.h"
@@ -39,33 +39,37 @@ struct Kept {
   float* dropping;
 };
 
-/// A waterline that plans with all of a budget would miss it half of the time: weights change when they are
-/// sharpened.
+/// A waterline that plans with all of a budget would miss it half of the time: weights change when
+/// they are sharpened.
 constexpr double planned_share = 0.995;
 constexpr int most_attempts = 6;
 
-void visit_all(const Problem& problem, const Kept& kept, const Waterline& line, const Threads& threads) {
-  parallel_for(problem.spans(), threads.crew, [&](std::int64_t span, int worker) {
-    visit_span(problem, kept.look, line, span, threads.scratch(threads.context, worker), kept.visits);
+void visit_all(const Problem& problem, const Kept& kept, const Waterline& line,
+               const Threads& threads) {
+  core::parallel_for(problem.spans(), threads.crew, [&](std::int64_t span, int worker) {
+    visit_span(problem, kept.look, line, span, threads.scratch(threads.context, worker),
+               kept.visits);
   });
 }
 
-/// Visits by ever lower waterlines until every row's τ is at most its eps, or all that is stored has been
-/// read.
+/// Visits by ever lower waterlines until every row's τ is at most its eps, or all that is stored
+/// has been read.
 Waterline visit_for_mass(const Problem& problem, const RawResult& raw, const Kept& kept,
                          const Threads& threads) {
   std::array<double, most_rows> share;
   share.fill(planned_share);
   Waterline line;
   for (int attempt = 1;; ++attempt) {
-    line = waterline_for_mass(problem, kept.look, raw.row, share, threads.scratch(threads.context, 0));
+    line =
+        waterline_for_mass(problem, kept.look, raw.row, share, threads.scratch(threads.context, 0));
     visit_all(problem, kept, line, threads);
     bool again = false;
     for (int r = 0; r < problem.rows; ++r) {
       const auto i = static_cast<std::size_t>(r);
       const double eps = problem.row[i].budget->eps;
       if (problem.row[i].seen == 0 || line.key[i] == 0) continue;
-      const double tau = tau_of(problem, raw, total_of(problem, raw, kept.visits, line.reference[i], r));
+      const double tau =
+          tau_of(problem, raw, total_of(problem, raw, kept.visits, line.reference[i], r));
       if (tau <= eps) continue;
       share[i] = attempt < most_attempts ? share[i] * 0.9 * (eps / tau) : 0;
       again = true;
@@ -84,8 +88,8 @@ std::int64_t bytes_before(const Problem& problem, const RawResult& raw, int plan
 std::int64_t bytes_of(const Problem& problem, const Reads& reads) {
   std::int64_t bytes = 0;
   for (std::size_t p = 0; p < reads.key_rows.size(); ++p)
-    bytes +=
-        reads.key_rows[p] * problem.layout.key_row() + reads.value_rows[p] * problem.layout.value_row();
+    bytes += reads.key_rows[p] * problem.layout.key_row() +
+             reads.value_rows[p] * problem.layout.value_row();
   return bytes;
 }
 
@@ -121,7 +125,8 @@ Waterline visit_for_bytes(const Problem& problem, const RawResult& raw, const Ke
   }
 }
 
-Certificate counts_of(const Problem& problem, const RawResult& raw, const Look& look, const Reads& reads) {
+Certificate counts_of(const Problem& problem, const RawResult& raw, const Look& look,
+                      const Reads& reads) {
   Certificate c;
   c.raw_keys = c.raw_values = raw.keys;
   const auto first = static_cast<std::size_t>(look.planes - 1);
@@ -158,7 +163,7 @@ Outcome attend_sparse(const Problem& problem, float* memory, const Threads& thre
   const Kept kept(problem, planes_of_look(problem), arena);
   float* scratch = threads.scratch(threads.context, 0);
   const RawResult raw = attend_raw(problem, scratch, kept.raw_out);
-  parallel_for(problem.spans(), threads.crew, [&](std::int64_t span, int worker) {
+  core::parallel_for(problem.spans(), threads.crew, [&](std::int64_t span, int worker) {
     look_span(problem, span, threads.scratch(threads.context, worker), kept.look);
   });
   Outcome failed{kept.out, {}, {}, false};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sieve/stored_pages.h"
+#include "sieve/dense/stored_pages.h"
 
 namespace tamis::sieve {
 namespace {
@@ -13,7 +13,8 @@ template <class Use>
 void for_each_coded(const Problem& problem, std::int64_t b, Use use) {
   const cache::CodedBlock& coded = problem.coded(b);
   const auto& raw = problem.block(b).head().raw;
-  for (std::int64_t j = 0; j < std::min<std::int64_t>(coded.tokens, problem.seen - coded.first); ++j)
+  for (std::int64_t j = 0; j < std::min<std::int64_t>(coded.tokens, problem.seen - coded.first);
+       ++j)
     if ((raw[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) == 0) use(j, coded.first + j);
 }
 
@@ -32,7 +33,7 @@ void tell_block(const Problem& problem, std::int64_t b, const float* weight) {
   for (int r = 0; r < problem.rows; ++r)
     if (double* told = problem.told[static_cast<std::size_t>(r)]; told != nullptr)
       for_each_coded(problem, b, [&](std::int64_t j, std::int64_t position) {
-        told[position] = static_cast<double>(weight[r * cache::block_tokens + j]);
+        told[position] = static_cast<double>(weight[r * page_tokens + j]);
       });
 }
 
@@ -53,10 +54,12 @@ void tell_references(const Problem& problem, const Look& look, const RawResult& 
     // Without weight the reference means nothing.
     const double raw_factor =
         raw.row[row].used > 0 ? std::exp2(raw.row[row].reference - reference[row]) : 0;
-    for_each_raw(problem, [&](std::int64_t, std::int64_t position) { told[position] *= raw_factor; });
+    for_each_raw(problem,
+                 [&](std::int64_t, std::int64_t position) { told[position] *= raw_factor; });
     for (std::int64_t b = 0; b < problem.blocks; ++b) {
       const double factor = std::exp2(look.reference_of(b / span_blocks, r) - reference[row]);
-      for_each_coded(problem, b, [&](std::int64_t, std::int64_t position) { told[position] *= factor; });
+      for_each_coded(problem, b,
+                     [&](std::int64_t, std::int64_t position) { told[position] *= factor; });
     }
   }
 }

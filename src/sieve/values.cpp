@@ -17,7 +17,8 @@ using Lists = std::array<List, cache::most_levels>;
 Lists lists_in(const Problem& problem, Arena& arena) {
   Lists lists{};
   for (List& list : lists)
-    list = {arena.take<std::uint8_t>(picked_stride), arena.take<float>(problem.rows * picked_stride), 0};
+    list = {arena.take<std::uint8_t>(kernels::picked_stride),
+            arena.take<float>(problem.rows * kernels::picked_stride), 0};
   return lists;
 }
 
@@ -33,10 +34,11 @@ PerRow limits_of(int rows, const PerRow& threshold, float missing) {
 /// The values of `list` that are above `limit`, times 1/16 each.
 void pick_deeper(const Problem& problem, const List& list, const std::array<std::uint32_t, 4>& mask,
                  List& deeper) {
-  deeper.count = problem.kernels.sieve.pick_marked(list.token, list.count, mask.data(), problem.rows,
-                                                   list.weight, deeper.token, deeper.weight);
+  deeper.count = problem.kernels.sieve.pick_marked(
+      list.token, list.count, mask.data(), problem.rows, list.weight, deeper.token, deeper.weight);
   for (int r = 0; r < problem.rows; ++r)
-    for (int i = 0; i < deeper.count; ++i) deeper.weight[r * picked_stride + i] *= 1.0F / 16;
+    for (int i = 0; i < deeper.count; ++i)
+      deeper.weight[r * kernels::picked_stride + i] *= 1.0F / 16;
 }
 
 }  // namespace
@@ -48,8 +50,9 @@ std::int64_t values_scratch(const Problem& problem) {
 }
 
 ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, const Sharpened& keys,
-                      int levels, const PerRow& threshold, bool all_below, float* scratch, float* out) {
-  const SieveKernels& kernels = problem.kernels.sieve;
+                      int levels, const PerRow& threshold, bool all_below, float* scratch,
+                      float* out) {
+  const kernels::SieveKernels& kernels = problem.kernels.sieve;
   const cache::BlockHead& head = block.head();
   const int rows = problem.rows;
   Arena arena(scratch);
@@ -73,8 +76,8 @@ ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, con
     used[i] = static_cast<float>(keys.used[i]);
     result.product[i] = static_cast<double>(rest[i]) * static_cast<double>(head.value_radius);
   }
-  ListedNibbles listed{};
-  listed.weight_stride = picked_stride;
+  kernels::ListedNibbles listed{};
+  listed.weight_stride = kernels::picked_stride;
   double scale = 1;  // 16^plane
   for (int plane = 0; plane < levels; ++plane, scale *= 16) {
     const auto l = static_cast<std::size_t>(plane);
@@ -86,14 +89,14 @@ ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, con
       const PerRow finer =
           limits_of(rows, threshold, head.value_missing[l] * typical * static_cast<float>(scale));
       for (int r = 0; r < rows; ++r)
-        kernels.mark_above(list.weight + r * picked_stride, list.count, finer[static_cast<std::size_t>(r)],
-                           mask.data());
+        kernels.mark_above(list.weight + r * kernels::picked_stride, list.count,
+                           finer[static_cast<std::size_t>(r)], mask.data());
       pick_deeper(problem, list, mask, lists[l + 1]);
     }
     constexpr std::array<std::uint32_t, 4> none{};
     for (int r = 0; r < rows; ++r) {
       const auto i = static_cast<std::size_t>(r);
-      const float* weight = list.weight + r * picked_stride;
+      const float* weight = list.weight + r * kernels::picked_stride;
       half[i] += 7.5F * kernels.sum_unmarked(weight, list.count, none.data());
       const float stays = kernels.sum_unmarked(weight, list.count, mask.data());
       result.product[i] += static_cast<double>(stays) * scale * missing;
@@ -106,8 +109,8 @@ ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, con
     listed.planes = plane + 1;
   }
   problem.kernels.sieve.add_values(listed, problem.layout.value_row(), block.value_centre(),
-                                   block.value_step(), head.value_unit, problem.layout.value_d32, rows,
-                                   half.data(), used.data(), out, problem.layout.value_d32);
+                                   block.value_step(), head.value_unit, problem.layout.value_d32,
+                                   rows, half.data(), used.data(), out, problem.layout.value_d32);
   return result;
 }
 

@@ -1,5 +1,6 @@
-// Values of a block: for each the mean of the block, or as many planes as its weight deserves. Costs rows·d
-// multiply-adds and a row of a plane for each value and plane, and a pass over the centres.
+// Values of a block: for each the mean of the block, or as many planes as its weight deserves.
+// Costs rows·d multiply-adds and a row of a plane for each value and plane, and a pass over the
+// centres.
 #pragma once
 
 #include "sieve/look.h"
@@ -14,9 +15,10 @@ struct ValuesRead {
 };
 
 std::int64_t values_scratch(const Problem& problem);
-/// Adds Σ ê·v̂ to `out`, rows of value_d32 floats. `threshold` is on ê·r, in the units of the block's span;
-/// `all_below` says that it is known to be above all of them.
+/// Adds Σ ê·v̂ to `out`, rows of value_d32 floats. `threshold` is on ê·r, in the units of the
+/// block's span; `all_below` says that it is known to be above all of them.
 ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, const Sharpened& keys,
-                      int levels, const PerRow& threshold, bool all_below, float* scratch, float* out);
+                      int levels, const PerRow& threshold, bool all_below, float* scratch,
+                      float* out);
 
 }  // namespace tamis::sieve

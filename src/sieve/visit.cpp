@@ -10,8 +10,6 @@
 
 namespace tamis::sieve {
 
-using cache::block_tokens;
-
 Visits::Visits(const Problem& problem, Arena& arena)
     : rows(problem.rows), value_d32(problem.layout.value_d32) {
   partial = arena.take<Partial>(problem.spans() * rows);
@@ -26,8 +24,8 @@ std::int64_t visit_scratch(const Problem& problem) {
 
 namespace {
 
-/// Thresholds on weights for each level, above which a key's uncertainty is above the waterline, and for
-/// values.
+/// Thresholds on weights for each level, above which a key's uncertainty is above the waterline,
+/// and for values.
 struct Above {
   Limits key;
   PerRow value;
@@ -36,8 +34,8 @@ struct Above {
 };
 
 /// Asks for what will be read of a block, as far as the look tells.
-Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const PerRow& key_threshold,
-                 const PerRow& value_threshold) {
+Above look_ahead(const Problem& problem, const Look& look, std::int64_t b,
+                 const PerRow& key_threshold, const PerRow& value_threshold) {
   const int rows = look.rows;
   const int levels = problem.coded(b).levels;
   const cache::HeadBlock block = problem.block(b);
@@ -61,7 +59,7 @@ Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const
       const float most = limit[static_cast<std::size_t>(r)];
       if (!(look.at(b, r).most > most)) continue;
       any = true;
-      problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens, most, mask.data());
+      problem.kernels.sieve.mark_above(look.weights(b, r), page_tokens, most, mask.data());
     }
     for (std::size_t word = 0; any && word < mask.size(); ++word)
       for (std::uint32_t bits = mask[word]; bits != 0; bits &= bits - 1) {
@@ -78,7 +76,8 @@ Above look_ahead(const Problem& problem, const Look& look, std::int64_t b, const
   PerRow limit = above.value;
   const float finer = look.values[b].spread / std::max(look.values[b].missing, 0x1p-100F);
   for (int l = 0; l < levels; ++l) {
-    if (!fetch(limit, block.value_plane[static_cast<std::size_t>(l)], problem.layout.value_row())) break;
+    if (!fetch(limit, block.value_plane[static_cast<std::size_t>(l)], problem.layout.value_row()))
+      break;
     above.no_values = false;
     for (float& x : limit) x *= l == 0 ? finer : 16;
   }
@@ -108,14 +107,16 @@ void visit_span(const Problem& problem, const Look& look, const Waterline& line,
         b + 1 < end ? look_ahead(problem, look, b + 1, key_threshold, value_threshold) : above;
     const cache::HeadBlock block = problem.block(b);
     const cache::BlockHead& head = block.head();
-    const Sharpened keys =
-        above.no_keys ? not_sharpened(problem, b, look)
-                      : sharpen_block(problem, block, b, look, look.weights(b, 0), above.key, scratch);
+    const Sharpened keys = above.no_keys ? not_sharpened(problem, b, look)
+                                         : sharpen_block(problem, block, b, look,
+                                                         look.weights(b, 0), above.key, scratch);
     if (problem.told[0] != nullptr) tell_block(problem, b, keys.weight);
-    const ValuesRead values = add_values(problem, block, keys, problem.coded(b).levels, value_threshold,
-                                         above.no_keys && above.no_values,
-                                         scratch + sharpen_scratch(problem), visits.out_of(span, 0));
-    // A value that is read is at most the radius and what its level misses away from its block's mean.
+    const ValuesRead values =
+        add_values(problem, block, keys, problem.coded(b).levels, value_threshold,
+                   above.no_keys && above.no_values, scratch + sharpen_scratch(problem),
+                   visits.out_of(span, 0));
+    // A value that is read is at most the radius and what its level misses away from its block's
+    // mean.
     const double radius = static_cast<double>(head.value_radius) +
                           2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
     for (int r = 0; r < rows; ++r) {
@@ -125,7 +126,7 @@ void visit_span(const Problem& problem, const Look& look, const Waterline& line,
       sum.spread += keys.spread[i];
       if (keys.spread[i] > 0) sum.product += keys.spread[i] * radius;
       sum.product += values.product[i];
-      sum.vanished += static_cast<double>(block_tokens) * vanished_per_key;
+      sum.vanished += static_cast<double>(page_tokens) * vanished_per_key;
       visits.spread_of(b, r) = static_cast<float>(keys.spread[i] * (1 + 0x1p-22));
     }
     reads += {keys.key_rows, values.value_rows};

@@ -1,5 +1,6 @@
-// The visit of a span after its look: keys above the waterline are sharpened, then values are read, and
-// both added up. Nothing of the look is changed: a visit by a lower waterline starts from it again.
+// The visit of a span after its look: keys above the waterline are sharpened, then values are read,
+// and both added up. Nothing of the look is changed: a visit by a lower waterline starts from it
+// again.
 #pragma once
 
 #include "sieve/look.h"
@@ -9,7 +10,8 @@ namespace tamis::sieve {
 
 /// What a visit read, all rows together.
 struct Reads {
-  std::array<std::int64_t, cache::most_levels> key_rows{};  ///< rows of each plane of keys, after the look
+  std::array<std::int64_t, cache::most_levels>
+      key_rows{};  ///< rows of each plane of keys, after the look
   std::array<std::int64_t, cache::most_levels> value_rows{};  ///< of values
 
   Reads& operator+=(const Reads& other) {
@@ -35,7 +37,9 @@ struct Visits {
   [[nodiscard]] float* out_of(std::int64_t span, int r) const {
     return out + (span * rows + r) * value_d32;
   }
-  [[nodiscard]] float& spread_of(std::int64_t block, int r) const { return spread[block * rows + r]; }
+  [[nodiscard]] float& spread_of(std::int64_t block, int r) const {
+    return spread[block * rows + r];
+  }
 };
 
 std::int64_t visit_scratch(const Problem& problem);

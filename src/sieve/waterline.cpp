@@ -6,8 +6,6 @@
 
 namespace tamis::sieve {
 
-using cache::block_tokens;
-
 namespace {
 
 using Four = std::array<float, 4>;
@@ -15,21 +13,26 @@ using Four = std::array<float, 4>;
 /// What a weight of 1 leaves at the level of the look, at the next one, and at the last.
 using Left = std::array<float, 3>;
 
-/// A block's weights of one row, and what they leave by a threshold, all in units of the row's reference.
+/// A block's weights of one row, and what they leave by a threshold, all in units of the row's
+/// reference.
 struct Part {
   Left left;   ///< per weight
   float rest;  ///< of all weights if none is read on
   float top;   ///< of the largest
 };
 
-/// What remains of a row by a threshold t: Σ over weights w of left[0]·w where that is at most t, else of
-/// left[1]·w where that is, else of left[2]·w. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
+/// What remains of a row by a threshold t: Σ over weights w of left[0]·w where that is at most t,
+/// else of left[1]·w where that is, else of left[2]·w. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
 class Remains {
  public:
   /// `left_of(b)` is a Left.
   template <class LeftOf>
-  Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts, LeftOf left_of)
-      : problem_(problem), look_(look), r_(r), parts_(parts, static_cast<std::size_t>(problem.blocks)) {
+  Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts,
+          LeftOf left_of)
+      : problem_(problem),
+        look_(look),
+        r_(r),
+        parts_(parts, static_cast<std::size_t>(problem.blocks)) {
     float scale = 0;
     for (std::int64_t b = 0; b < problem.blocks; ++b) {
       if (b % span_blocks == 0)
@@ -45,9 +48,9 @@ class Remains {
     }
   }
 
-  /// A threshold by which at most `limit` remains, and at least least_kept of it where one more key would
-  /// not change that much; 0 if there is none. Beside the limit it depends on `near`, where the search
-  /// begins. With `sampled` what remains is estimated from a part of the blocks.
+  /// A threshold by which at most `limit` remains, and at least least_kept of it where one more key
+  /// would not change that much; 0 if there is none. Beside the limit it depends on `near`, where
+  /// the search begins. With `sampled` what remains is estimated from a part of the blocks.
   [[nodiscard]] double threshold(double limit, double near, bool sampled) const {
     if (!(limit > 0) || !(stays_ <= limit)) return 0;
     if (all_ <= limit) return 0x1p100;
@@ -102,10 +105,11 @@ class Remains {
     return t;
   }
 
-  /// What remains by four thresholds, ascending. Of a sample: all blocks of which much may remain, and some
-  /// of the others, which stand for these.
+  /// What remains by four thresholds, ascending. Of a sample: all blocks of which much may remain,
+  /// and some of the others, which stand for these.
   [[nodiscard]] std::array<double, 4> at(const Four& t, bool sample) const {
-    const auto heavy = static_cast<float>(sample ? 2 * all_ / static_cast<double>(sampled_blocks) : 0);
+    const auto heavy =
+        static_cast<float>(sample ? 2 * all_ / static_cast<double>(sampled_blocks) : 0);
     const std::size_t stride = parts_.size() / sampled_blocks;
     Four read{}, drawn{};
     double light = 0;
@@ -133,7 +137,7 @@ class Remains {
   }
   void add(std::size_t b, const Four& t, Four& sums) const {
     const Part& part = parts_[b];
-    problem_.kernels.sieve.tail_sums(look_.weights(static_cast<std::int64_t>(b), r_), block_tokens,
+    problem_.kernels.sieve.tail_sums(look_.weights(static_cast<std::int64_t>(b), r_), page_tokens,
                                      part.left.data(), t.data(), sums.data());
   }
 
@@ -173,7 +177,7 @@ double bytes_above(const Problem& problem, const Look& look, std::span<const Exp
         const double scale = span_scale(look, b, r, e.reference);
         const double worth = values ? e.distance : e.used;
         const auto limit = static_cast<float>(std::min(threshold * worth * scale, 0x1p126));
-        problem.kernels.sieve.mark_above(look.weights(b, r), block_tokens,
+        problem.kernels.sieve.mark_above(look.weights(b, r), page_tokens,
                                          weight_at(limit, static_cast<float>(per_weight(l, r))),
                                          mask.data());
       }
@@ -185,14 +189,17 @@ double bytes_above(const Problem& problem, const Look& look, std::span<const Exp
   };
   const double keys = planes_above(
       look.planes,
-      [&](int l, int r) { return static_cast<double>(look.at(b, r).psi[static_cast<std::size_t>(l - 1)]); },
+      [&](int l, int r) {
+        return static_cast<double>(look.at(b, r).psi[static_cast<std::size_t>(l - 1)]);
+      },
       false);
   const double values = planes_above(
       0,
       [&](int l, int) {
         const float typical = head.value_spread / std::max(head.value_radius, 0x1p-100F);
-        return static_cast<double>(l == 0 ? head.value_spread
-                                          : typical * head.value_missing[static_cast<std::size_t>(l - 1)]);
+        return static_cast<double>(
+            l == 0 ? head.value_spread
+                   : typical * head.value_missing[static_cast<std::size_t>(l - 1)]);
       },
       true);
   return keys * static_cast<double>(problem.layout.key_row()) +
@@ -205,7 +212,8 @@ std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& 
                                             std::span<const Partial> raw) {
   std::array<Expected, most_rows> all;
   double distances = 0;
-  for (std::int64_t b = 0; b < problem.blocks; ++b) distances += static_cast<double>(look.values[b].spread);
+  for (std::int64_t b = 0; b < problem.blocks; ++b)
+    distances += static_cast<double>(look.values[b].spread);
   for (int r = 0; r < problem.rows; ++r) {
     Expected& e = all[static_cast<std::size_t>(r)];
     const Partial& exact = raw[static_cast<std::size_t>(r)];
@@ -254,7 +262,8 @@ Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span
     const Expected& e = expected[i];
     const double eps = problem.row[i].budget->eps;
     line.reference[i] = e.reference;
-    const double exact = raw[i].used > 0 ? raw[i].spread * std::exp2(raw[i].reference - e.reference) : 0;
+    const double exact =
+        raw[i].used > 0 ? raw[i].spread * std::exp2(raw[i].reference - e.reference) : 0;
     const double left = share[i] * eps * e.used - exact;
     const auto of_key = [&](std::int64_t b) {
       const Looked& looked = look.at(b, r);
@@ -264,15 +273,15 @@ Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span
       };
       return Left{psi(look.planes - 1), psi(look.planes), psi(last)};
     };
-    line.key[i] =
-        Remains(problem, look, r, e.reference, parts, of_key).threshold(left, near_key * left, false);
+    line.key[i] = Remains(problem, look, r, e.reference, parts, of_key)
+                      .threshold(left, near_key * left, false);
     const double error = problem.options.value_share * eps * e.distance;
     const auto of_value = [&](std::int64_t b) {
       const LookedValues& values = look.values[b];
       return Left{values.spread, values.missing, problem.coded(b).levels == 1 ? values.missing : 0};
     };
-    line.value[i] =
-        Remains(problem, look, r, e.reference, parts, of_value).threshold(error, near_value * error, true);
+    line.value[i] = Remains(problem, look, r, e.reference, parts, of_value)
+                        .threshold(error, near_value * error, true);
     const auto keep = [](double& near, double threshold, double of) {
       if (threshold > 0 && threshold < 0x1p99) near = threshold / of;
     };
@@ -282,14 +291,14 @@ Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span
   return line;
 }
 
-Waterline waterline_for_bytes(const Problem& problem, const Look& look, std::span<const Partial> raw,
-                              double bytes) {
+Waterline waterline_for_bytes(const Problem& problem, const Look& look,
+                              std::span<const Partial> raw, double bytes) {
   const auto expected = expected_of(problem, look, raw);
   const auto cost = [&](double threshold) {
     double sum = 0;
     for (std::int64_t b = 0; b < problem.blocks; ++b)
-      sum += bytes_above(problem, look, {expected.data(), static_cast<std::size_t>(problem.rows)}, b,
-                         threshold);
+      sum += bytes_above(problem, look, {expected.data(), static_cast<std::size_t>(problem.rows)},
+                         b, threshold);
     return sum;
   };
   constexpr int fineness = 16;  // points per octave: 2^(i/fineness)

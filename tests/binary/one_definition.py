@@ -19,7 +19,7 @@ from pathlib import Path
 # The format of the sources leaves what namespaces hold at the left edge, and closes them with a comment.
 OPENS = re.compile(r"namespace(?: ([\w:]+))? \{$")
 DEFINES = re.compile(
-    r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)"
+    r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |TAMIS_INSIDE |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)"
 )
 
 

@@ -1,5 +1,5 @@
-// The adversary's campaign: rounds of heads drawn and searches from the nearest of them, on every target,
-// until enough results were read sparsely. About 40 µs per record and core.
+// The adversary's campaign: rounds of heads drawn and searches from the nearest of them, on every
+// target, until enough results were read sparsely. About 40 µs per record and core.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "campaign/campaign.h"
 #include "core/parallel.h"
-#include "support/adversary.h"
+#include "support/certificates/adversary.h"
 #include "support/targets.h"
 
 namespace tamis::testing {
@@ -18,19 +18,20 @@ namespace {
 
 /// What one target's attacks reached, by way.
 struct OnTarget {
-  const Kernels* kernels;
+  const kernels::Kernels* kernels;
   std::string name;
   std::vector<Reached> reached;
 };
 
 std::vector<OnTarget> all_runnable() {
   int count = 0;
-  const KernelTarget* targets = kernel_targets(count);
+  const kernels::KernelTarget* targets = kernels::kernel_targets(count);
   std::vector<OnTarget> all;
   for (int t = 0; t < count; ++t)
-    if (const Kernels* kernels = runnable(targets[t]); kernels != nullptr)
-      all.push_back(
-          {kernels, fmt::format("{}{}", kernels->name, targets[t].runs_here ? "" : " (emulated)"), {}});
+    if (const kernels::Kernels* kernels = runnable(targets[t]); kernels != nullptr)
+      all.push_back({kernels,
+                     fmt::format("{}{}", kernels->name, targets[t].runs_here ? "" : " (emulated)"),
+                     {}});
   return all;
 }
 
@@ -52,14 +53,18 @@ std::string report(const std::vector<OnTarget>& targets, const CampaignOptions& 
   std::string text = fmt::format(
       "## Against an adversary that knows the code\n\n"
       "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
-      "**{} records**, {} of them sparse, **{} violations**, in {} rounds on each target. Heads whose "
+      "**{} records**, {} of them sparse, **{} violations**, in {} rounds on each target. Heads "
+      "whose "
       "bounds are far "
-      "above the truth, whose blocks are wide, and whose numbers lie at the ends of ranges are drawn; from "
+      "above the truth, whose blocks are wide, and whose numbers lie at the ends of ranges are "
+      "drawn; from "
       "the one that "
-      "came nearest to a violation of a way's claim a search goes on, which keeps every change that comes "
+      "came nearest to a violation of a way's claim a search goes on, which keeps every change "
+      "that comes "
       "nearer. The "
       "truth is an f64 oracle's, less what that may be off by.\n\n"
-      "True / certified at the nearest, for τ (as odds: near 1 every share is close to every other) · the "
+      "True / certified at the nearest, for τ (as odds: near 1 every share is close to every "
+      "other) · the "
       "error · the "
       "log-sum-exp. Near 1 a bound is tight; above 1 it would be false.\n\n",
       options.command, options.seed, version(), processor(), options.threads,
@@ -90,7 +95,7 @@ std::string report(const std::vector<OnTarget>& targets, const CampaignOptions& 
 
 bool check_adversary(const CampaignOptions& given) {
   CampaignOptions options = given;
-  if (options.threads == 0) options.threads = hardware_thread_count();
+  if (options.threads == 0) options.threads = core::hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Way> ways = ways_of_planes();
   std::vector<OnTarget> targets = all_runnable();
@@ -102,16 +107,17 @@ bool check_adversary(const CampaignOptions& given) {
       // Another seed for every round and target: they are to find different things.
       const auto number = static_cast<std::uint64_t>(rounds) * targets.size() +
                           static_cast<std::uint64_t>(&target - targets.data());
-      const std::vector<Reached> more = attack(
-          ways,
-          {options.drawn, options.steps, options.seed * 0x9e3779b97f4a7c15U + number, options.threads},
-          *target.kernels);
+      const std::vector<Reached> more =
+          attack(ways,
+                 {options.drawn, options.steps, options.seed * 0x9e3779b97f4a7c15U + number,
+                  options.threads},
+                 *target.kernels);
       target.reached.resize(ways.size());
       for (std::size_t w = 0; w < ways.size(); ++w) {
         target.reached[w].way = ways[w].name;
         if (target.reached[w].violations == 0 && more[w].violations > 0)
-          fmt::print(stderr, "VIOLATED: {} on {}, round {}: {}\n", ways[w].name, target.name, rounds,
-                     more[w].violation);
+          fmt::print(stderr, "VIOLATED: {} on {}, round {}: {}\n", ways[w].name, target.name,
+                     rounds, more[w].violation);
         target.reached[w].add(more[w]);
       }
     }

@@ -37,14 +37,14 @@ bool check_certificates(const CampaignOptions& options);
 /// The same against an adversary that knows the code, with a tenth as many records. True if none is
 /// violated.
 bool check_adversary(const CampaignOptions& options);
-/// Planted laws found again, intervals for C and conformal budgets covering. True if all do as docs/laws.md
-/// states.
+/// Planted laws found again, intervals for C and conformal budgets covering. True if all do as
+/// docs/laws.md states.
 bool check_laws(const CampaignOptions& options);
-/// d_min of the paper's construction, where it is known. True if medians agree and fast draws are accepted
-/// as often as literal ones.
+/// d_min of the paper's construction, where it is known. True if medians agree and fast draws are
+/// accepted as often as literal ones.
 bool check_dmin(const CampaignOptions& options);
-/// The most documents all of whose pairs a verified f32 witness tells apart, by dimension. True if at d = 8
-/// and 16 they are four times those of free embeddings.
+/// The most documents all of whose pairs a verified f32 witness tells apart, by dimension. True if
+/// at d = 8 and 16 they are four times those of free embeddings.
 bool check_limit(const CampaignOptions& options);
 /// Bounds of d_min for random and known patterns. True if all evidence holds.
 bool check_decide(const CampaignOptions& options);

@@ -1,6 +1,6 @@
-// Certificates of sparse attention against the oracle, by the million: rows of the given traces, then
-// synthetic problems of every kind, in caches that have lived through something, on every target. About 0.1
-// ms per record and core.
+// Certificates of sparse attention against the oracle, by the million: rows of the given traces,
+// then synthetic problems of every kind, in caches that have lived through something, on every
+// target. About 0.1 ms per record and core.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -11,13 +11,13 @@
 #include <random>
 
 #include <tamis/info.h>
-#include <tamis/trace.h>
+#include <tamis/lab/trace.h>
 
 #include "campaign/campaign.h"
 #include "core/parallel.h"
 #include "sieve/testing.h"
-#include "support/cache_oracle.h"
-#include "support/planes.h"
+#include "support/cache/cache_oracle.h"
+#include "support/certificates/planes.h"
 #include "support/targets.h"
 
 namespace tamis::testing {
@@ -45,10 +45,13 @@ Drawn draw_item(std::uint64_t seed, std::int64_t item) {
   a.shape.kv_heads = one_of(1, 1, 2);
   a.shape.query_heads = a.shape.kv_heads * one_of(1, 2, 3, 4, 5, 8);
   a.shape.queries = one_of(1, 1, 2, 3, 4);
-  a.shape.head_dim = one_of(1, 3, 16, 32, 48, 64, 64, 64, 80, 128, 128, 200, random() % 8 == 0 ? 1024 : 17);
+  a.shape.head_dim =
+      one_of(1, 3, 16, 32, 48, 64, 64, 64, 80, 128, 128, 200, random() % 8 == 0 ? 1024 : 17);
   a.shape.value_dim = one_of(a.shape.head_dim, std::int64_t{2}, std::int64_t{24}, std::int64_t{64});
-  a.shape.scale = one_of(1.0F, 1.0F, 2.0F, 0.5F, -1.0F) / std::sqrt(static_cast<float>(a.shape.head_dim));
-  a.tokens = static_cast<std::int64_t>(128 * std::exp2(static_cast<double>(random() % 4096) / 1024));
+  a.shape.scale =
+      one_of(1.0F, 1.0F, 2.0F, 0.5F, -1.0F) / std::sqrt(static_cast<float>(a.shape.head_dim));
+  a.tokens =
+      static_cast<std::int64_t>(128 * std::exp2(static_cast<double>(random() % 4096) / 1024));
   if (item % 16 == 0) a.tokens *= 3;  // several spans
   a.causal = random() % 3 == 0;
   a.masked = !a.causal && a.shape.queries > 1 && random() % 2 == 0;
@@ -56,8 +59,8 @@ Drawn draw_item(std::uint64_t seed, std::int64_t item) {
   drawn.options.bits = one_of(8, 12, 12, 16);
   drawn.options.sinks = one_of(0, 4, 4, 16, 128);
   drawn.options.raw_below = one_of(0, 0, 0, 256);
-  drawn.may = {one_of(true, true, false), one_of(true, false), one_of(true, false), random() % 6 == 0,
-               random() % 64 == 0};
+  drawn.may = {one_of(true, true, false), one_of(true, false), one_of(true, false),
+               random() % 6 == 0, random() % 64 == 0};
   drawn.out = one_of(DType::f32, DType::f32, DType::bf16);
   drawn.look = one_of(0, 1, 2);
   return drawn;
@@ -79,17 +82,17 @@ ByBudget try_item(std::uint64_t seed, std::int64_t item, const char* target) {
     asked.out = drawn.out;
     Report report = check_planes(oracle, planes, asked, run_planes(planes, asked, workspace));
     for (auto& [claim, sentence] : report.examples)
-      sentence =
-          fmt::format("seed {} item {} on {}, {}: {}", seed, item, target, name(drawn.attention), sentence);
+      sentence = fmt::format("seed {} item {} on {}, {}: {}", seed, item, target,
+                             name(drawn.attention), sentence);
     reports[fmt::format("{}, {} bits", to_string(budget), drawn.options.bits)].add(report);
   }
   return reports;
 }
 
 /// One query of a trace: its rows in the answer, as the oracle has them.
-void check_query(const Cache& cache, const TraceLayer& layer, const LayerData& data,
-                 std::span<const Oracle> exact, std::int64_t i, std::int64_t seen, const Budget& budget,
-                 Report& report) {
+void check_query(const Cache& cache, const lab::TraceLayer& layer, const lab::LayerData& data,
+                 std::span<const Oracle> exact, std::int64_t i, std::int64_t seen,
+                 const Budget& budget, Report& report) {
   const Shape& shape = layer.shape;
   const Sequence sequence = 1;
   const std::int64_t one = 1;
@@ -98,19 +101,21 @@ void check_query(const Cache& cache, const TraceLayer& layer, const LayerData& d
   const auto tokens = static_cast<std::size_t>(cache.tokens(sequence));
   std::vector<float> out(rows * d_v), lse(rows);
   std::vector<double> weights(rows * tokens);
-  std::vector<sieve::Certificate> certificates(rows);
+  std::vector<tamis::Certificate> certificates(rows);
   Workspace workspace(1);
-  const sieve::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {&seen, 1}});
+  const tamis::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {&seen, 1}});
   sieve::attend_telling(
-      cache, plan, {data.q.data() + i * shape.head_dim, DType::f32, 0, shape.queries * shape.head_dim},
-      {&budget, 1}, {}, workspace, {{out.data(), DType::f32, 0, shape.value_dim}, lse, certificates},
+      cache, plan,
+      {data.q.data() + i * shape.head_dim, DType::f32, 0, shape.queries * shape.head_dim},
+      {&budget, 1}, {}, workspace,
+      {{out.data(), DType::f32, 0, shape.value_dim}, lse, certificates},
       {weights.data(), cache.tokens(sequence)});
   for (std::size_t h = 0; h < rows; ++h) {
     const Oracle& oracle = exact[h];
-    const sieve::Certificate& c = certificates[h];
+    const tamis::Certificate& c = certificates[h];
     std::string said = false_claim(oracle[0], std::span(out).subspan(h * d_v, d_v), lse[h], c);
     ++report.records;
-    if (c.dense == sieve::Dense::no) {
+    if (c.dense == Dense::no) {
       ++report.sparse;
       const auto used = std::span(weights).subspan(h * tokens, static_cast<std::size_t>(seen));
       const std::vector<float> floats(used.begin(), used.end());
@@ -123,19 +128,20 @@ void check_query(const Cache& cache, const TraceLayer& layer, const LayerData& d
     }
     if (said.empty()) continue;
     ++report.violations;
-    report.examples.emplace("trace", fmt::format("layer {} query {} head {} with {}: {}", layer.layer, i, h,
-                                                 to_string(budget), said));
+    report.examples.emplace("trace", fmt::format("layer {} query {} head {} with {}: {}",
+                                                 layer.layer, i, h, to_string(budget), said));
   }
 }
 
-/// Some queries of a trace at even distances, as steps of decoding over caches of 12 and of 16 bits.
+/// Some queries of a trace at even distances, as steps of decoding over caches of 12 and of 16
+/// bits.
 void try_trace(const std::string& path, const CampaignOptions& options, ByBudget& all) {
-  const Trace trace(path);
-  for (const TraceLayer& layer : trace.layers()) {
-    const LayerData data = trace.read(layer);
+  const lab::Trace trace(path);
+  for (const lab::TraceLayer& layer : trace.layers()) {
+    const lab::LayerData data = trace.read(layer);
     const Shape& shape = layer.shape;
-    const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
-                            trace.tokens(), shape.head_dim, shape.value_dim);
+    const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(),
+                            shape.kv_heads, trace.tokens(), shape.head_dim, shape.value_dim);
     // A quarter of the records at most.
     const std::int64_t each =
         shape.query_heads * std::ssize(planes_budgets()) * 2 * std::ssize(trace.layers());
@@ -152,31 +158,33 @@ void try_trace(const std::string& path, const CampaignOptions& options, ByBudget
       const std::int64_t tokens = trace.tokens();
       Workspace workspace(options.threads);
       cache.add(sequence);
-      const auto rows = [&](const Tensor& tensor, std::int64_t dim) {
-        return Rows{tensor.bytes().data(), shape.dtype, dim, tokens * dim, 1, 0};
+      const auto rows = [&](const lab::Tensor& tensor, std::int64_t dim) {
+        return tamis::Rows{tensor.bytes().data(), shape.dtype, dim, tokens * dim, 1, 0};
       };
       cache.append({&sequence, 1}, {&tokens, 1}, rows(data.k, shape.head_dim),
                    rows(data.v, shape.value_dim), workspace);
       std::mutex mutex;
-      parallel_for((shape.queries + stride - 1) / stride, options.threads, [&](std::int64_t item, int) {
-        ByBudget reports;
-        const std::int64_t i = item * stride;
-        const std::int64_t seen = trace.seen()[static_cast<std::size_t>(i)];
-        std::vector<Oracle> exact;
-        Shape alone = shape;
-        alone.query_heads = alone.kv_heads = alone.queries = 1;
-        for (std::int64_t h = 0; h < shape.query_heads; ++h)
-          exact.emplace_back(alone,
-                             View<const float>{data.q.data() + (h * shape.queries + i) * shape.head_dim, 1,
-                                               shape.head_dim},
-                             tables.heads().subspan(static_cast<std::size_t>(h / shape.group()), 1),
-                             std::span(&seen, 1));
-        for (const Budget& budget : planes_budgets())
-          check_query(cache, layer, data, exact, i, seen, budget,
-                      reports[fmt::format("trace: {}, {} bits", to_string(budget), bits)]);
-        const std::lock_guard lock(mutex);
-        for (const auto& [way, report] : reports) all[way].add(report);
-      });
+      core::parallel_for(
+          (shape.queries + stride - 1) / stride, options.threads, [&](std::int64_t item, int) {
+            ByBudget reports;
+            const std::int64_t i = item * stride;
+            const std::int64_t seen = trace.seen()[static_cast<std::size_t>(i)];
+            std::vector<Oracle> exact;
+            Shape alone = shape;
+            alone.query_heads = alone.kv_heads = alone.queries = 1;
+            for (std::int64_t h = 0; h < shape.query_heads; ++h)
+              exact.emplace_back(
+                  alone,
+                  View<const float>{data.q.data() + (h * shape.queries + i) * shape.head_dim, 1,
+                                    shape.head_dim},
+                  tables.heads().subspan(static_cast<std::size_t>(h / shape.group()), 1),
+                  std::span(&seen, 1));
+            for (const Budget& budget : planes_budgets())
+              check_query(cache, layer, data, exact, i, seen, budget,
+                          reports[fmt::format("trace: {}, {} bits", to_string(budget), bits)]);
+            const std::lock_guard lock(mutex);
+            for (const auto& [way, report] : reports) all[way].add(report);
+          });
     }
   }
 }
@@ -185,17 +193,19 @@ std::string report_of(const ByBudget& all, const CampaignOptions& options, doubl
   Report sum;
   for (const auto& [way, report] : all) sum.add(report);
   std::string text = fmt::format(
-      "## Certificates\n\n`{}`, seed {}, tamis {}, {}, {:%Y-%m-%d}, {:.0f} s.\n\n**{} records**, {} of "
+      "## Certificates\n\n`{}`, seed {}, tamis {}, {}, {:%Y-%m-%d}, {:.0f} s.\n\n**{} records**, "
+      "{} of "
       "them sparse, **{} violations**; {} below what the oracle resolves.\n\n"
-      "| budget | records | sparse | violations | certified / true τ: least, median | error: least, median "
+      "| budget | records | sparse | violations | certified / true τ: least, median | error: "
+      "least, median "
       "|\n"
       "| --- | --- | --- | --- | --- | --- |\n",
-      options.command, options.seed, version(), processor(), std::chrono::system_clock::now(), seconds,
-      sum.records, sum.sparse, sum.violations, sum.blind);
+      options.command, options.seed, version(), processor(), std::chrono::system_clock::now(),
+      seconds, sum.records, sum.sparse, sum.violations, sum.blind);
   for (const auto& [way, r] : all)
     text += fmt::format("| {} | {} | {} | {} | {:.4f}, {:.3g} | {:.4f}, {:.3g} |\n", way, r.records,
-                        r.sparse, r.violations, r.tau.smallest(), r.tau.quantile(0.5), r.error.smallest(),
-                        r.error.quantile(0.5));
+                        r.sparse, r.violations, r.tau.smallest(), r.tau.quantile(0.5),
+                        r.error.smallest(), r.error.quantile(0.5));
   if (sum.violations > 0) text += "\n### Violations\n";
   for (const auto& [claim, sentence] : sum.examples) text += fmt::format("- {}\n", sentence);
   return text;
@@ -205,10 +215,10 @@ std::string report_of(const ByBudget& all, const CampaignOptions& options, doubl
 
 bool check_certificates(const CampaignOptions& given) {
   CampaignOptions options = given;
-  if (options.threads == 0) options.threads = hardware_thread_count();
+  if (options.threads == 0) options.threads = core::hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
   int count = 0;
-  const KernelTarget* targets = kernel_targets(count);
+  const kernels::KernelTarget* targets = kernels::kernel_targets(count);
   ByBudget all;
   for (const std::string& path : options.traces) try_trace(path, options, all);
   std::mutex mutex;
@@ -217,7 +227,7 @@ bool check_certificates(const CampaignOptions& given) {
   // Whole batches target by target, so that what is tried does not depend on the number of threads.
   for (std::int64_t item = 0; sparse < options.records;)
     for (int t = 0; t < count; ++t) {
-      const Kernels* kernels = runnable(targets[t]);
+      const kernels::Kernels* kernels = runnable(targets[t]);
       if (kernels == nullptr) continue;
       const auto batch = static_cast<std::int64_t>(all_kinds().size());
       for_each_item(*kernels, batch, options.threads, [&](std::int64_t i) {

@@ -1,5 +1,6 @@
-// Every float from −126 to 0 through exp2 of every target this machine has: about 1.1·10⁹ values each.
-// Prints the largest relative error and fails if one exceeds the constant that the bounds use.
+// Every float from −126 to 0 through exp2 of every target this machine has: about 1.1·10⁹ values
+// each. Prints the largest relative error and fails if one exceeds the constant that the bounds
+// use.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,17 +19,17 @@ bool check_exp2(const CampaignOptions& /*options*/) {
   constexpr std::int64_t chunk = 1 << 16;
   const std::int64_t values = std::bit_cast<std::uint32_t>(126.0F) + 1;  // magnitudes 0 … 126
   int count = 0;
-  const KernelTarget* targets = kernel_targets(count);
+  const kernels::KernelTarget* targets = kernels::kernel_targets(count);
   bool good = true;
   for (int t = 0; t < count; ++t) {
-    const Kernels& kernels = *targets[t].kernels;
+    const kernels::Kernels& kernels = *targets[t].kernels;
     if (!targets[t].runs_here) {
       fmt::print("exp2 {}: not run, this CPU lacks it\n", kernels.name);
       continue;
     }
     const std::int64_t chunks = (values + chunk - 1) / chunk;
     std::vector<double> worst(static_cast<std::size_t>(chunks));
-    parallel_for(chunks, hardware_thread_count(), [&](std::int64_t item, int) {
+    core::parallel_for(chunks, core::hardware_thread_count(), [&](std::int64_t item, int) {
       std::vector<float> y;
       const std::int64_t first = item * chunk;
       const std::int64_t last = std::min(values, first + chunk);
@@ -43,11 +44,12 @@ bool check_exp2(const CampaignOptions& /*options*/) {
       }
     });
     const double largest = *std::max_element(worst.begin(), worst.end());
-    const bool holds = largest <= exp2_relative_error;
+    const bool holds = largest <= kernels::exp2_relative_error;
     good = good && holds;
-    fmt::print("exp2 {}: {} floats, largest relative error {:.4g} = {:.3f}·2^-24, bound {:.4g}: {}\n",
-               kernels.name, values, largest, largest * 0x1p24, exp2_relative_error,
-               holds ? "holds" : "VIOLATED");
+    fmt::print(
+        "exp2 {}: {} floats, largest relative error {:.4g} = {:.3f}·2^-24, bound {:.4g}: {}\n",
+        kernels.name, values, largest, largest * 0x1p24, kernels::exp2_relative_error,
+        holds ? "holds" : "VIOLATED");
   }
   return good;
 }

@@ -1,5 +1,6 @@
-// Heads whose law is known, thousands of them: which law is chosen, how often intervals for C and conformal
-// budgets cover. About two minutes on two cores for 1000 heads a line; Gaussian logits take most of it.
+// Heads whose law is known, thousands of them: which law is chosen, how often intervals for C and
+// conformal budgets cover. About two minutes on two cores for 1000 heads a line; Gaussian logits
+// take most of it.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -10,21 +11,22 @@
 #include <limits>
 #include <map>
 
-#include <tamis/conformal.h>
 #include <tamis/info.h>
-#include <tamis/law.h>
+#include <tamis/lab/conformal.h>
+#include <tamis/lab/law.h>
 
 #include "campaign/campaign.h"
 #include "core/parallel.h"
-#include "core/random.h"
-#include "support/planted.h"
+#include "lab/numbers/random.h"
+#include "support/lab/planted.h"
 
 namespace tamis::testing {
 namespace {
 
-constexpr std::array<Law, 6> shown{Law::constant, Law::logarithmic, Law::power,
-                                   Law::linear,   Law::gaussian,    Law::none};
-constexpr double apart = 0.2;  ///< least distance between exponents at which laws must be told apart
+constexpr std::array<lab::Law, 6> shown{lab::Law::constant, lab::Law::logarithmic, lab::Law::power,
+                                        lab::Law::linear,   lab::Law::gaussian,    lab::Law::none};
+constexpr double apart =
+    0.2;  ///< least distance between exponents at which laws must be told apart
 
 /// Slope of a law over the lengths of the planted heads: its exponent, as far as the data can tell.
 double exponent_over(const Planting& planting, const std::function<double(double)>& log_shape) {
@@ -48,18 +50,18 @@ double exponent_over(const Planting& planting, const std::function<double(double
 double log_exponent(const Planting& planting) {
   return exponent_over(planting, [](double n) { return std::log(std::log(n)); });
 }
-double null_exponent(const Planting& planting, const GaussianNull& null, double sigma) {
+double null_exponent(const Planting& planting, const lab::GaussianNull& null, double sigma) {
   return exponent_over(planting, [&](double n) { return null.at(n, sigma).log_mean; });
 }
 
-/// What would be chosen by BIC: the largest likelihood less log(rows)/2 per parameter, rows taken as
-/// independent.
-Law by_bic(const LawFit& fit) {
-  Law best = Law::none;
+/// What would be chosen by BIC: the largest likelihood less log(rows)/2 per parameter, rows taken
+/// as independent.
+lab::Law by_bic(const lab::LawFit& fit) {
+  lab::Law best = lab::Law::none;
   double least = std::numeric_limits<double>::infinity();
   const auto rows = static_cast<double>(fit.rows);
-  for (const LawScore& score : fit.scores) {
-    const double parameters = score.law == Law::power ? 2 : 1;
+  for (const lab::LawScore& score : fit.scores) {
+    const double parameters = score.law == lab::Law::power ? 2 : 1;
     const double squares = score.residual_sd * score.residual_sd * (rows - parameters);
     const double bic = rows * std::log(squares / rows) + parameters * std::log(rows);
     if (bic < least) {
@@ -73,40 +75,42 @@ Law by_bic(const LawFit& fit) {
 /// One line of the confusion matrix.
 struct Line {
   std::string planted;
-  Law truth;
+  lab::Law truth;
   double distance;  ///< to the exponent of the nearest rival
-  std::map<Law, std::int64_t> chosen;
+  std::map<lab::Law, std::int64_t> chosen;
   std::int64_t by_bic = 0;
   std::int64_t heads = 0;
-  [[nodiscard]] double share(Law law) const {
+  [[nodiscard]] double share(lab::Law law) const {
     const auto found = chosen.find(law);
-    return found == chosen.end() ? 0 : static_cast<double>(found->second) / static_cast<double>(heads);
+    return found == chosen.end() ? 0
+                                 : static_cast<double>(found->second) / static_cast<double>(heads);
   }
 };
 
 /// No two lines of a report share a head.
 std::uint64_t seed_of(const CampaignOptions& options, std::size_t line, std::int64_t head) {
-  return (options.seed << 32) + (static_cast<std::uint64_t>(line) << 24) + static_cast<std::uint64_t>(head);
+  return (options.seed << 32) + (static_cast<std::uint64_t>(line) << 24) +
+         static_cast<std::uint64_t>(head);
 }
 
 using Maker = std::function<PlantedHead(std::int64_t head, const Planting& planting)>;
 
 void try_heads(Line& line, std::size_t number, std::int64_t heads, const Planting& planting,
-               const GaussianNull& null, const CampaignOptions& options, const Maker& make) {
-  std::vector<Law> chosen(static_cast<std::size_t>(heads));
-  std::vector<Law> bic(chosen.size());
-  parallel_for(heads, options.threads, [&](std::int64_t h, int) {
+               const lab::GaussianNull& null, const CampaignOptions& options, const Maker& make) {
+  std::vector<lab::Law> chosen(static_cast<std::size_t>(heads));
+  std::vector<lab::Law> bic(chosen.size());
+  core::parallel_for(heads, options.threads, [&](std::int64_t h, int) {
     Planting own = planting;
     own.seed = seed_of(options, number, h);
-    LawOptions law_options;
+    lab::LawOptions law_options;
     law_options.resamples = 99;  // intervals are not looked at here
     const PlantedHead head = make(h, own);
-    const LawFit fit = fit_law(head.rows(), null, law_options);
+    const lab::LawFit fit = lab::fit_law(head.rows(), null, law_options);
     chosen[static_cast<std::size_t>(h)] = fit.law;
     bic[static_cast<std::size_t>(h)] = by_bic(fit);
   });
   line.heads = heads;
-  for (const Law law : chosen) ++line.chosen[law];
+  for (const lab::Law law : chosen) ++line.chosen[law];
   line.by_bic = std::count(bic.begin(), bic.end(), line.truth);
 }
 
@@ -128,7 +132,7 @@ double nearest(double C, const std::vector<double>& rivals) {
   return distance;
 }
 
-std::vector<Line> confusion(const CampaignOptions& options, const GaussianNull& null) {
+std::vector<Line> confusion(const CampaignOptions& options, const lab::GaussianNull& null) {
   std::vector<Line> lines;
   for (const double sigma : {-1.0, 2.5, 5.0}) {
     Planting planting;
@@ -138,39 +142,45 @@ std::vector<Line> confusion(const CampaignOptions& options, const GaussianNull& 
     const bool with = sigma >= 0;
     const std::string given = with ? fmt::format(", σ = {}", sigma) : "";
     if (with) rivals.push_back(null_exponent(planting, null, sigma));
-    const auto add = [&](const std::string& name, Law law, double C, double level) {
+    const auto add = [&](const std::string& name, lab::Law law, double C, double level) {
       std::vector<double> others;
       for (const double rival : rivals)
-        if (law == Law::power || std::abs(rival - C) > 1e-12) others.push_back(rival);
+        if (law == lab::Law::power || std::abs(rival - C) > 1e-12) others.push_back(rival);
       lines.push_back({name + given, law, nearest(C, others), {}, 0, 0});
       try_heads(lines.back(), lines.size(), options.heads, planting, null, options,
                 [=](std::int64_t, const Planting& own) { return plant(law, C, level, own); });
     };
-    add("constant", Law::constant, 0, 200);
-    add("log n", Law::logarithmic, log, 200);
+    add("constant", lab::Law::constant, 0, 200);
+    add("log n", lab::Law::logarithmic, log, 200);
     if (!with)
       for (int tenth = 1; tenth < 10; ++tenth)
-        add(fmt::format("n^.{}", tenth), Law::power, 0.1 * tenth, 200);
-    add("n", Law::linear, 1, 400);
-    lines.push_back(
-        {fmt::format("n^C, C ≥ {} from all rivals{}", apart, given), Law::power, apart, {}, 0, 0});
+        add(fmt::format("n^.{}", tenth), lab::Law::power, 0.1 * tenth, 200);
+    add("n", lab::Law::linear, 1, 400);
+    lines.push_back({fmt::format("n^C, C ≥ {} from all rivals{}", apart, given),
+                     lab::Law::power,
+                     apart,
+                     {},
+                     0,
+                     0});
     try_heads(lines.back(), lines.size(), options.heads, planting, null, options,
               [&](std::int64_t h, const Planting& own) {
-                return plant(Law::power, separated_exponent(rivals, h, options.heads), 200, own);
+                return plant(lab::Law::power, separated_exponent(rivals, h, options.heads), 200,
+                             own);
               });
   }
   for (const double sigma : {2.0, 3.0, 4.0, 5.0, 6.0, 8.0}) {
     const Planting planting;
     const double exponent = null_exponent(planting, null, sigma);
     lines.push_back({fmt::format("Gaussian logits, σ = {}: grows as n^{:.2f}", sigma, exponent),
-                     Law::gaussian,
+                     lab::Law::gaussian,
                      nearest(exponent, {0, log_exponent(planting), 1}),
                      {},
                      0,
                      0});
-    try_heads(lines.back(), lines.size(), std::max<std::int64_t>(1, options.heads / 10), planting, null,
-              options,
-              [&](std::int64_t, const Planting& own) { return plant_gaussian(sigma, null.eps(), own); });
+    try_heads(lines.back(), lines.size(), std::max<std::int64_t>(1, options.heads / 10), planting,
+              null, options, [&](std::int64_t, const Planting& own) {
+                return plant_gaussian(sigma, null.eps(), own);
+              });
   }
   return lines;
 }
@@ -187,20 +197,20 @@ struct Covered {
 };
 
 void try_intervals(Covered& line, std::size_t number, const CampaignOptions& options,
-                   const GaussianNull& null) {
+                   const lab::GaussianNull& null) {
   const auto heads = static_cast<std::size_t>(options.heads);
-  std::vector<LawFit> fits(heads);
+  std::vector<lab::LawFit> fits(heads);
   std::vector<double> errors(heads);
-  parallel_for(options.heads, options.threads, [&](std::int64_t h, int) {
+  core::parallel_for(options.heads, options.threads, [&](std::int64_t h, int) {
     Planting planting;
     planting.rows = line.rows;
     planting.correlation = line.correlation;
     planting.seed = seed_of(options, number, h);
-    LawOptions law_options;
+    lab::LawOptions law_options;
     law_options.seed = planting.seed;
-    const PlantedHead head = plant(Law::power, line.C, 200, planting);
-    LawFit& fit = fits[static_cast<std::size_t>(h)];
-    fit = fit_law(head.rows(), null, law_options);
+    const PlantedHead head = plant(lab::Law::power, line.C, 200, planting);
+    lab::LawFit& fit = fits[static_cast<std::size_t>(h)];
+    fit = lab::fit_law(head.rows(), null, law_options);
     double mean = 0;
     double squares = 0;
     for (const double n : head.n) mean += std::log(n) / static_cast<double>(line.rows);
@@ -208,7 +218,7 @@ void try_intervals(Covered& line, std::size_t number, const CampaignOptions& opt
     errors[static_cast<std::size_t>(h)] = fit.residual_sd / std::sqrt(squares);
   });
   for (std::size_t h = 0; h < heads; ++h) {
-    const LawFit& fit = fits[h];
+    const lab::LawFit& fit = fits[h];
     const double one = 1 / static_cast<double>(heads);
     line.share += fit.C_low <= line.C && line.C <= fit.C_high ? one : 0;
     line.plain += std::abs(fit.C - line.C) <= 1.959964 * errors[h] ? one : 0;
@@ -217,7 +227,7 @@ void try_intervals(Covered& line, std::size_t number, const CampaignOptions& opt
   }
 }
 
-std::vector<Covered> intervals(const CampaignOptions& options, const GaussianNull& null) {
+std::vector<Covered> intervals(const CampaignOptions& options, const lab::GaussianNull& null) {
   std::vector<Covered> lines;
   for (const std::int64_t rows : {64, 256, 1024})
     for (const double correlation : {0.0, 0.3, 0.6, 0.8}) lines.push_back({rows, correlation, 0.5});
@@ -247,11 +257,12 @@ std::vector<Budgeted> budgets(const CampaignOptions& options) {
         Planting planting;
         planting.correlation = correlation;
         planting.seed = seed_of(options, 128 + lines.size(), h);
-        const PlantedHead head = plant(Law::power, 0.5, 1000, planting);
-        const std::vector<Part> parts = split_rows(head.n, 0, planting.seed);
-        const Conformal rule =
-            calibrate_power(head.n, head.k_eps, parts, fit_exponent(head.n, head.k_eps, parts), delta);
-        line.promised += static_cast<double>(rule.rank) / static_cast<double>(rule.rows + 1) / heads;
+        const PlantedHead head = plant(lab::Law::power, 0.5, 1000, planting);
+        const std::vector<lab::Part> parts = lab::split_rows(head.n, 0, planting.seed);
+        const lab::Conformal rule = lab::calibrate_power(
+            head.n, head.k_eps, parts, lab::fit_exponent(head.n, head.k_eps, parts), delta);
+        line.promised +=
+            static_cast<double>(rule.rank) / static_cast<double>(rule.rows + 1) / heads;
         line.share += rule.held_out.rate / heads;
         squares += rule.held_out.rate * rule.held_out.rate / heads;
       }
@@ -265,9 +276,9 @@ std::vector<Budgeted> budgets(const CampaignOptions& options) {
 
 bool check_laws(const CampaignOptions& given) {
   CampaignOptions options = given;
-  if (options.threads == 0) options.threads = hardware_thread_count();
+  if (options.threads == 0) options.threads = core::hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
-  const GaussianNull null(0.01);
+  const lab::GaussianNull null(0.01);
   const std::vector<Line> matrix = confusion(options, null);
   const std::vector<Covered> covered = intervals(options, null);
   const std::vector<Budgeted> calibrated = budgets(options);
@@ -276,49 +287,59 @@ bool check_laws(const CampaignOptions& given) {
   bool good = true;
   std::string text = fmt::format(
       "# Laws found again\n\n`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
-      "Planted heads: {} a line (a tenth of that for Gaussian logits, which are drawn one by one and "
+      "Planted heads: {} a line (a tenth of that for Gaussian logits, which are drawn one by one "
+      "and "
       "measured at ε = 1 %), 256 rows, "
-      "lengths uniform over n = 1,024 … 8,192, log-normal noise .75, k rounded to integers. What the laws "
+      "lengths uniform over n = 1,024 … 8,192, log-normal noise .75, k rounded to integers. What "
+      "the laws "
       "and the rules are: "
-      "[laws.md](../laws.md).\n\n## Which law is chosen\n\n*Distance*: of the exponent to that of the "
+      "[laws.md](../laws.md).\n\n## Which law is chosen\n\n*Distance*: of the exponent to that of "
+      "the "
       "nearest rival. *BIC*: the share that BIC, "
       "with rows taken as independent, gets right.\n\n| planted | distance |",
       options.command, options.seed, version(), processor(), options.threads,
       std::chrono::system_clock::now(), took.count(), options.heads);
-  for (const Law law : shown) text += fmt::format(" {} |", name_of(law));
+  for (const lab::Law law : shown) text += fmt::format(" {} |", lab::name_of(law));
   text += " right | BIC |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Line& line : matrix) {
     text += fmt::format("| {} | {:.2f} |", line.planted, line.distance);
-    for (const Law law : shown) text += fmt::format(" {:.1f} |", 100 * line.share(law));
+    for (const lab::Law law : shown) text += fmt::format(" {:.1f} |", 100 * line.share(law));
     const double right = line.share(line.truth);
     text += fmt::format(" **{:.1f} %** | {:.1f} % |\n", 100 * right,
                         100 * static_cast<double>(line.by_bic) / static_cast<double>(line.heads));
-    // The two that docs/laws.md promises: no head is nearer than `apart` to a rival, no spread is given.
+    // The two that docs/laws.md promises: no head is nearer than `apart` to a rival, no spread is
+    // given.
     if (line.planted == "n" || line.planted == fmt::format("n^C, C ≥ {} from all rivals", apart))
       good = good && right >= 0.9;
   }
   text +=
-      "\n## Intervals for C, stated rate 95 %\n\nNoise is autoregressive with the given correlation "
+      "\n## Intervals for C, stated rate 95 %\n\nNoise is autoregressive with the given "
+      "correlation "
       "between neighbouring rows. *Plain*: least squares ± 1.96 "
-      "standard errors of independent rows. *Misfit*: the true law fails the test for lack of fit at 1 "
+      "standard errors of independent rows. *Misfit*: the true law fails the test for lack of fit "
+      "at 1 "
       "%.\n\n"
-      "| rows | correlation | C | covered | plain | mean width | misfit |\n| --- | --- | --- | --- | --- | "
+      "| rows | correlation | C | covered | plain | mean width | misfit |\n| --- | --- | --- | --- "
+      "| --- | "
       "--- | --- |\n";
   for (const Covered& line : covered) {
-    text += fmt::format("| {} | {} | {} | **{:.1f} %** | {:.1f} % | {:.2f} | {:.1f} % |\n", line.rows,
-                        line.correlation, line.C, 100 * line.share, 100 * line.plain, line.width,
-                        100 * line.misfit);
+    text += fmt::format("| {} | {} | {} | **{:.1f} %** | {:.1f} % | {:.2f} | {:.1f} % |\n",
+                        line.rows, line.correlation, line.C, 100 * line.share, 100 * line.plain,
+                        line.width, 100 * line.misfit);
     if (line.rows >= 256 && line.correlation <= 0.6) good = good && line.share >= 0.93;
   }
   text +=
-      "\n## Conformal budgets α·n^C\n\nC from a third of the rows, α from another, coverage on the last; "
+      "\n## Conformal budgets α·n^C\n\nC from a third of the rows, α from another, coverage on the "
+      "last; "
       "blocks of 8 rows. *Promised*: "
       "⌈(1 − δ)(m + 1)⌉/(m + 1), the expected coverage of a new exchangeable row.\n\n"
-      "| δ | correlation | promised | covered | standard error |\n| --- | --- | --- | --- | --- |\n";
+      "| δ | correlation | promised | covered | standard error |\n| --- | --- | --- | --- | --- "
+      "|\n";
   for (const Budgeted& line : calibrated) {
-    text += fmt::format("| {} | {} | {:.2f} % | **{:.2f} %** | {:.2f} % |\n", line.delta, line.correlation,
-                        100 * line.promised, 100 * line.share, 100 * line.error);
-    if (line.correlation == 0) good = good && std::abs(line.share - line.promised) <= 5 * line.error;
+    text += fmt::format("| {} | {} | {:.2f} % | **{:.2f} %** | {:.2f} % |\n", line.delta,
+                        line.correlation, 100 * line.promised, 100 * line.share, 100 * line.error);
+    if (line.correlation == 0)
+      good = good && std::abs(line.share - line.promised) <= 5 * line.error;
   }
   publish(text, options);
   if (!good) fmt::print("laws: a rate is below what docs/laws.md states\n");

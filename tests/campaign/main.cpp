@@ -15,10 +15,14 @@ struct Check {
   bool (*run)(const tamis::testing::CampaignOptions& options);
 };
 constexpr Check checks[] = {
-    {"exp2", tamis::testing::check_exp2},           {"certificates", tamis::testing::check_certificates},
-    {"adversary", tamis::testing::check_adversary}, {"laws", tamis::testing::check_laws},
-    {"moment", tamis::testing::check_moment},       {"dmin", tamis::testing::check_dmin},
-    {"limit", tamis::testing::check_limit},         {"patterns", tamis::testing::check_patterns},
+    {"exp2", tamis::testing::check_exp2},
+    {"certificates", tamis::testing::check_certificates},
+    {"adversary", tamis::testing::check_adversary},
+    {"laws", tamis::testing::check_laws},
+    {"moment", tamis::testing::check_moment},
+    {"dmin", tamis::testing::check_dmin},
+    {"limit", tamis::testing::check_limit},
+    {"patterns", tamis::testing::check_patterns},
     {"decide", tamis::testing::check_decide},
 };
 
@@ -26,7 +30,7 @@ constexpr Check checks[] = {
 
 int main(int argc, char** argv) try {
   using namespace tamis::testing;
-  CampaignOptions options;
+  tamis::testing::CampaignOptions options;
   options.traces = {TAMIS_DATA_DIR "/smollm2-kjv-8k-small.safetensors"};
   CLI::App app("Long checks of tamis; exit 1 if one finds a violation.", "tamis_campaign");
   std::string check = "all";
@@ -34,9 +38,11 @@ int main(int argc, char** argv) try {
   for (const Check& each : checks) names.emplace_back(each.name);
   app.add_option("check", check, fmt::format("one of {}", fmt::join(names, ", ")))
       ->check(CLI::IsMember(names));
-  app.add_option("traces", options.traces, "Traces whose rows are tried; by default the shipped one");
-  app.add_option("--records", options.records,
-                 "Certificates of sparse results to check at least; a tenth of them by the adversary")
+  app.add_option("traces", options.traces,
+                 "Traces whose rows are tried; by default the shipped one");
+  app.add_option(
+         "--records", options.records,
+         "Certificates of sparse results to check at least; a tenth of them by the adversary")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--heads", options.heads, "Heads to plant for every line of the laws")
@@ -52,14 +58,16 @@ int main(int argc, char** argv) try {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the synthetic problems")->capture_default_str();
-  app.add_option("--threads", options.threads, "Threads; 0 takes all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads, "Threads; 0 takes all cores")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--drawn", options.drawn, "Heads that the adversary draws in a round")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--steps", options.steps, "Steps of each of its searches")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--target", options.target, "The target that it attacks, or all")->capture_default_str();
+  app.add_option("--target", options.target, "The target that it attacks, or all")
+      ->capture_default_str();
   app.add_option("--out", options.out, "Write the tables to this Markdown file");
   CLI11_PARSE(app, argc, argv);
   options.command = "tamis_campaign";
@@ -74,7 +82,7 @@ int main(int argc, char** argv) try {
   for (const Check& each : checks) {
     if (!all && check != each.name) continue;
     // One report per file: of all checks, that of the certificates.
-    options.out = !all || each.run == check_certificates ? out : "";
+    options.out = !all || each.run == tamis::testing::check_certificates ? out : "";
     good = each.run(options) && good;
   }
   return good ? 0 : 1;

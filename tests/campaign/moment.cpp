@@ -1,32 +1,32 @@
-// How far closed-form witnesses reach: sizes at which they are verified, exactly and in f64 or f32, with
-// their logits. Half a minute.
-#include "realise/moment.h"
+// How far closed-form witnesses reach: sizes at which they are verified, exactly and in f64 or f32,
+// with their logits. Half a minute.
+#include "lab/realise/curve/moment.h"
 
 #include <fmt/chrono.h>
 
 #include <chrono>
 
-#include <tamis/generate.h>
 #include <tamis/info.h>
+#include <tamis/lab/generate.h>
 #include "campaign/campaign.h"
 #include "core/parallel.h"
-#include "support/witnesses.h"
+#include "support/lab/witnesses.h"
 
 namespace tamis::testing {
 namespace {
 
 struct Line {
-  MomentKind kind;
-  Arithmetic hold_in;
+  lab::realisation::MomentKind kind;
+  lab::Arithmetic hold_in;
   std::int64_t n;
   std::int64_t k;
   double gamma;
 };
 
-constexpr MomentKind line = MomentKind::line;
-constexpr MomentKind circle = MomentKind::circle;
-constexpr Arithmetic f32 = Arithmetic::f32;
-constexpr Arithmetic f64 = Arithmetic::f64;
+constexpr lab::realisation::MomentKind line = lab::realisation::MomentKind::line;
+constexpr lab::realisation::MomentKind circle = lab::realisation::MomentKind::circle;
+constexpr lab::Arithmetic f32 = lab::Arithmetic::f32;
+constexpr lab::Arithmetic f64 = lab::Arithmetic::f64;
 constexpr Line lines[] = {
     {line, f64, 8192, 1, 1},   {line, f64, 8192, 2, 2},   {line, f64, 1024, 3, 2},
     {circle, f64, 8192, 1, 1}, {circle, f64, 8192, 2, 2}, {circle, f64, 8192, 3, 2},
@@ -36,17 +36,20 @@ constexpr Line lines[] = {
 
 /// A line of the report; false if the witness does not hold where it should.
 bool check(const Line& wanted, const CampaignOptions& options, std::string& report) {
-  const Pattern pattern = permutations_pattern(wanted.n, wanted.k, wanted.gamma, options.seed);
-  const Candidate made = moment(pattern, {}, wanted.kind, wanted.hold_in, options.threads);
-  const Witness witness = test::witness_of({made.rows, made.dim, made.q}, {made.cols, made.dim, made.k});
-  const Verification result = verify(pattern, witness, {}, options.threads);
+  const lab::Pattern pattern =
+      lab::permutations_pattern(wanted.n, wanted.k, wanted.gamma, options.seed);
+  const lab::realisation::Candidate made =
+      lab::realisation::moment(pattern, {}, wanted.kind, wanted.hold_in, options.threads);
+  const lab::Witness witness =
+      test::witness_of({made.rows, made.dim, made.q}, {made.cols, made.dim, made.k});
+  const lab::Verification result = lab::verify(pattern, witness, {}, options.threads);
   const bool good = result.holds() && result[wanted.hold_in].holds;
-  const std::string missing = arithmetic_shortfall(result);
-  report +=
-      fmt::format("| {} | {} | {} | {} | {} | {:.3g} | {:.3g} | {:.2g} | {} |\n",
-                  wanted.kind == line ? "line" : "circle", name_of(wanted.hold_in), wanted.n, wanted.k,
-                  wanted.gamma, result.max_logit, result.norm_product, result[wanted.hold_in].margin,
-                  missing.empty() ? "-" : (good ? "" : "FAILS: ") + missing);
+  const std::string missing = lab::realisation::arithmetic_shortfall(result);
+  report += fmt::format("| {} | {} | {} | {} | {} | {:.3g} | {:.3g} | {:.2g} | {} |\n",
+                        wanted.kind == line ? "line" : "circle", lab::name_of(wanted.hold_in),
+                        wanted.n, wanted.k, wanted.gamma, result.max_logit, result.norm_product,
+                        result[wanted.hold_in].margin,
+                        missing.empty() ? "-" : (good ? "" : "FAILS: ") + missing);
   return good;
 }
 
@@ -54,21 +57,22 @@ bool check(const Line& wanted, const CampaignOptions& options, std::string& repo
 
 bool check_moment(const CampaignOptions& given) {
   CampaignOptions options = given;
-  if (options.threads == 0) options.threads = hardware_thread_count();
+  if (options.threads == 0) options.threads = core::hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
   std::string table;
   bool good = true;
   for (const Line& wanted : lines) good = check(wanted, options, table) && good;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  publish(fmt::format(
-              "# Closed-form witnesses, and how far they reach\n\n"
-              "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
-              "Unions of k random permutations with values 1 or γ, ε₁ = 0.1, ε₂ = 1, dimension 2k; each "
-              "verified in exact arithmetic and in the arithmetic it was made for.\n\n"
-              "| curve | made for | n | k | γ | max \\|L\\| | norm product | margin there | does not hold "
-              "where |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}",
-              options.command, options.seed, version(), processor(), options.threads,
-              std::chrono::system_clock::now(), took.count(), table),
+  publish(fmt::format("# Closed-form witnesses, and how far they reach\n\n"
+                      "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
+                      "Unions of k random permutations with values 1 or γ, ε₁ = 0.1, ε₂ = 1, "
+                      "dimension 2k; each "
+                      "verified in exact arithmetic and in the arithmetic it was made for.\n\n"
+                      "| curve | made for | n | k | γ | max \\|L\\| | norm product | margin there "
+                      "| does not hold "
+                      "where |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}",
+                      options.command, options.seed, version(), processor(), options.threads,
+                      std::chrono::system_clock::now(), took.count(), table),
           options);
   return good;
 }

@@ -1,7 +1,7 @@
-// Small patterns in two dimensions, when queries and keys share inputs of two or three columns and when
-// they do not: all 4 × 4 patterns up to symmetry, and random 5 × 5 ones. Each is tried twice, by descent
-// and by a solver that knows nothing of it; the two must not contradict each other. Seven minutes on two
-// cores.
+// Small patterns in two dimensions, when queries and keys share inputs of two or three columns and
+// when they do not: all 4 × 4 patterns up to symmetry, and random 5 × 5 ones. Each is tried twice,
+// by descent and by a solver that knows nothing of it; the two must not contradict each other.
+// Seven minutes on two cores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -12,12 +12,12 @@
 #include <set>
 
 #include <tamis/info.h>
-#include <tamis/realise.h>
+#include <tamis/lab/realise.h>
 #include "campaign/campaign.h"
 #include "core/parallel.h"
-#include "core/random.h"
-#include "decide/ask_reals.h"
-#include "decide/shared.h"
+#include "lab/decide/shared.h"
+#include "lab/decide/solvers/ask_reals.h"
+#include "lab/numbers/random.h"
 
 namespace tamis::testing {
 namespace {
@@ -36,7 +36,8 @@ Rows renumbered(const Rows& rows, const std::vector<std::size_t>& to) {
   return result;
 }
 
-/// Ones for zeros and zeros for ones: queries change their sign. A row of ones asks for nothing and stays.
+/// Ones for zeros and zeros for ones: queries change their sign. A row of ones asks for nothing and
+/// stays.
 Rows complement(Rows rows) {
   const unsigned all = (1U << rows.size()) - 1;
   for (unsigned& row : rows) row = row == all ? all : all ^ row;
@@ -77,18 +78,20 @@ std::vector<Class> classes_of(std::size_t n) {
 std::vector<Class> random_patterns(std::size_t n, std::int64_t count, std::uint64_t seed) {
   std::vector<Class> patterns;
   for (std::int64_t p = 0; p < count; ++p) {
-    const Stream stream(seed, Purpose::test, static_cast<std::uint64_t>(p));
+    const lab::numbers::Stream stream(seed, lab::numbers::Purpose::test,
+                                      static_cast<std::uint64_t>(p));
     Class one{Rows(n), 1};
     for (std::size_t i = 0; i < n; ++i)
-      one.rows[i] = 1 + static_cast<unsigned>(stream.below((1U << n) - 1, static_cast<std::uint32_t>(i)));
+      one.rows[i] =
+          1 + static_cast<unsigned>(stream.below((1U << n) - 1, static_cast<std::uint32_t>(i)));
     patterns.push_back(std::move(one));
   }
   return patterns;
 }
 
-Pattern pattern_of(const Rows& rows) {
+lab::Pattern pattern_of(const Rows& rows) {
   const auto n = std::ssize(rows);
-  Pattern pattern;
+  lab::Pattern pattern;
   pattern.rows = pattern.cols = n;
   pattern.row_start = {0};
   for (const unsigned row : rows) {
@@ -102,33 +105,36 @@ Pattern pattern_of(const Rows& rows) {
 
 struct Outcome {
   bool descent = false;
-  SolverAnswer solver;
+  lab::decision::SolverAnswer solver;
   double descent_seconds = 0;
   double solver_seconds = 0;
 };
 
-bool descend(const Pattern& pattern, std::optional<std::int64_t> hidden, const CampaignOptions& options) {
+bool descend(const lab::Pattern& pattern, std::optional<std::int64_t> hidden,
+             const CampaignOptions& options) {
   if (!hidden) {
-    RealiseOptions wanted;
+    lab::RealiseOptions wanted;
     wanted.conditions.weak = true;
     wanted.dim = dim;
     wanted.seed = options.seed;
     wanted.threads = 1;
-    return realise(pattern, wanted).witness.has_value();
+    return lab::realise(pattern, wanted).witness.has_value();
   }
-  Clock clock(options.time_limit, silent);
-  Clock::Part part(clock, options.time_limit);
-  return shared_witness(pattern, {dim, *hidden, options.seed, 256, 1}, part).has_value();
+  lab::decision::Clock clock(options.time_limit, silent);
+  lab::decision::Clock::Part part(clock, options.time_limit);
+  return lab::decision::shared_witness(pattern, {dim, *hidden, options.seed, 256, 1}, part)
+      .has_value();
 }
 
-Outcome try_both(const Rows& rows, std::optional<std::int64_t> hidden, const CampaignOptions& options) {
-  const Pattern pattern = pattern_of(rows);
+Outcome try_both(const Rows& rows, std::optional<std::int64_t> hidden,
+                 const CampaignOptions& options) {
+  const lab::Pattern pattern = pattern_of(rows);
   Outcome outcome;
-  Clock clock(1e9, silent);
+  lab::decision::Clock clock(1e9, silent);
   outcome.descent = descend(pattern, hidden, options);
   outcome.descent_seconds = clock.elapsed();
-  Clock::Part part(clock, options.time_limit);
-  outcome.solver = ask_reals(pattern, dim, hidden, 1, part);
+  lab::decision::Clock::Part part(clock, options.time_limit);
+  outcome.solver = lab::decision::ask_reals(pattern, dim, hidden, 1, part);
   outcome.solver_seconds = clock.elapsed() - outcome.descent_seconds;
   return outcome;
 }
@@ -174,8 +180,9 @@ Line report(std::size_t n, std::optional<std::int64_t> hidden, const std::vector
     descent_seconds.push_back(outcome.descent_seconds);
     if (found) yes_seconds.push_back(outcome.solver_seconds);
     if (refuted) no_seconds.push_back(outcome.solver_seconds);
-    const std::string which = fmt::format(
-        "n = {}, d_hid {}: {}", n, hidden ? fmt::format("= {}", *hidden) : "≥ 4", name_of(classes[c].rows));
+    const std::string which =
+        fmt::format("n = {}, d_hid {}: {}", n, hidden ? fmt::format("= {}", *hidden) : "≥ 4",
+                    name_of(classes[c].rows));
     if (outcome.descent && refuted) {
       line.good = false;
       line.remarks += fmt::format("- CONTRADICTION, {}: {}\n", which, outcome.solver.outcome);
@@ -183,9 +190,9 @@ Line report(std::size_t n, std::optional<std::int64_t> hidden, const std::vector
       line.remarks += fmt::format("- open, {}: {}\n", which, outcome.solver.outcome);
     }
   }
-  line.table = fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", n,
-                           hidden ? fmt::format("{}", *hidden) : "≥ 4", classes.size(), patterns, yes, no,
-                           open, descents, solver_yes, checked, spread_of(descent_seconds),
+  line.table = fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                           n, hidden ? fmt::format("{}", *hidden) : "≥ 4", classes.size(), patterns,
+                           yes, no, open, descents, solver_yes, checked, spread_of(descent_seconds),
                            spread_of(yes_seconds), spread_of(no_seconds));
   return line;
 }
@@ -194,7 +201,7 @@ Line report(std::size_t n, std::optional<std::int64_t> hidden, const std::vector
 
 bool check_patterns(const CampaignOptions& given) {
   CampaignOptions options = given;
-  if (options.threads == 0) options.threads = hardware_thread_count();
+  if (options.threads == 0) options.threads = core::hardware_thread_count();
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Class> four = classes_of(4);
   const std::vector<Class> five = random_patterns(5, options.patterns, options.seed);
@@ -205,9 +212,11 @@ bool check_patterns(const CampaignOptions& given) {
   for (const auto& [classes, hidden] : {std::pair(&four, Hidden{2}), std::pair(&five, Hidden{}),
                                         std::pair(&five, Hidden{3}), std::pair(&five, Hidden{2})}) {
     std::vector<Outcome> outcomes(classes->size());
-    parallel_for(std::ssize(*classes), options.threads, [&, of = classes, h = hidden](std::int64_t c, int) {
-      outcomes[static_cast<std::size_t>(c)] = try_both((*of)[static_cast<std::size_t>(c)].rows, h, options);
-    });
+    core::parallel_for(std::ssize(*classes), options.threads,
+                       [&, of = classes, h = hidden](std::int64_t c, int) {
+                         outcomes[static_cast<std::size_t>(c)] =
+                             try_both((*of)[static_cast<std::size_t>(c)].rows, h, options);
+                       });
     const Line line = report(classes->front().rows.size(), hidden, *classes, outcomes);
     fmt::print(stderr, "{}", line.table);
     table += line.table;
@@ -216,23 +225,24 @@ bool check_patterns(const CampaignOptions& given) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   publish(
-      fmt::format("# Small patterns in two dimensions\n\n"
-                  "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
-                  "Weak conditions, d = 2. All 4 × 4 patterns with a one in every row, up to renumbering "
-                  "rows and columns "
-                  "alike and complementing all rows; {} random 5 × 5 patterns. Every pattern was tried by "
-                  "descent and "
-                  "then, independently, by a solver (z3, cross-checked with cvc5) for at most {:.0f} s. A "
-                  "yes is a witness "
-                  "verified in exact arithmetic; a no is the solver's word. Times are median / largest, in "
-                  "seconds.\n\n"
-                  "| n | d_hid | tried | patterns | yes | no | open | yes by descent | yes by solver | no "
-                  "said by both "
-                  "solvers | descent | solver, yes | solver, no |\n"
-                  "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}{}{}",
-                  options.command, options.seed, version(), processor(), options.threads,
-                  std::chrono::system_clock::now(), took.count(), options.patterns, options.time_limit,
-                  table, remarks.empty() ? "" : "\n", remarks),
+      fmt::format(
+          "# Small patterns in two dimensions\n\n"
+          "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
+          "Weak conditions, d = 2. All 4 × 4 patterns with a one in every row, up to renumbering "
+          "rows and columns "
+          "alike and complementing all rows; {} random 5 × 5 patterns. Every pattern was tried by "
+          "descent and "
+          "then, independently, by a solver (z3, cross-checked with cvc5) for at most {:.0f} s. A "
+          "yes is a witness "
+          "verified in exact arithmetic; a no is the solver's word. Times are median / largest, in "
+          "seconds.\n\n"
+          "| n | d_hid | tried | patterns | yes | no | open | yes by descent | yes by solver | no "
+          "said by both "
+          "solvers | descent | solver, yes | solver, no |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}{}{}",
+          options.command, options.seed, version(), processor(), options.threads,
+          std::chrono::system_clock::now(), took.count(), options.patterns, options.time_limit,
+          table, remarks.empty() ? "" : "\n", remarks),
       options);
   return good;
 }

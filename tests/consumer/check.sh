@@ -22,24 +22,28 @@ with_cmake() { # with_cmake PREFIX NAME OPTION…: configures and builds the con
   quietly cmake --build "$work/$name"
 }
 
-with_pkg_config() { # with_pkg_config PREFIX: builds and runs the C program
-  local flags libdir pc
+with_pkg_config() { # with_pkg_config PREFIX: builds and runs the C programs
+  local flags libdir pc program_and_package
   pc=$(find "$1" -name tamis.pc)
   export PKG_CONFIG_PATH
   PKG_CONFIG_PATH=$(dirname "$pc")
   flags=(--cflags --libs)
   libdir=$(dirname "$PKG_CONFIG_PATH")
   if [ ! -e "$libdir/libtamis.so" ]; then flags+=(--static); fi
-  # shellcheck disable=SC2046 # the flags are words
-  quietly "${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror "$sources/consumer.c" -o "$work/by_pkg_config" \
-    $(pkg-config "${flags[@]}" tamis) -lm
-  LD_LIBRARY_PATH=$libdir "$work/by_pkg_config"
+  for program_and_package in consumer=tamis consumer_lab=tamis-lab; do
+    # shellcheck disable=SC2046 # the flags are words
+    quietly "${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror "$sources/${program_and_package%=*}.c" \
+      -o "$work/by_pkg_config" $(pkg-config "${flags[@]}" "${program_and_package#*=}") -lm
+    LD_LIBRARY_PATH=$libdir "$work/by_pkg_config"
+  done
 }
 
 use() { # use PREFIX NAME
   with_cmake "$1" "$2"
   "$work/$2/consumer_cpp"
   "$work/$2/consumer_c"
+  "$work/$2/consumer_lab_cpp"
+  "$work/$2/consumer_lab_c"
   quietly "$work/$2/embed_c"
   quietly "$work/$2/embed_cpp"
   with_pkg_config "$1"
@@ -51,6 +55,24 @@ command -v pkg-config >/dev/null || {
 }
 quietly cmake --install "$build" --prefix "$work/prefix"
 use "$work/prefix" first
+# The engine alone: what links it needs the C++ runtime and nothing else, and its headers name no lab.
+quietly cmake --install "$build" --prefix "$work/engine" --component engine
+if [ -n "$(find "$work/engine" -path '*lab*')" ]; then
+  echo "the component engine brings files of the lab: $(find "$work/engine" -path '*lab*')"
+  exit 1
+fi
+quietly cmake -S "$sources" -B "$work/engine_only" -DCMAKE_PREFIX_PATH="$work/engine" -DENGINE_ONLY=ON
+quietly cmake --build "$work/engine_only"
+"$work/engine_only/consumer_cpp"
+engine=$(find "$work/engine" -name 'libtamis.so')
+if [ -n "$engine" ]; then
+  needed=$(readelf -d "$engine" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    grep -Ev '^(libstdc\+\+|libm|libgcc_s|libc|libpthread|ld-linux-x86-64)\.so' || true)
+  if [ -n "$needed" ]; then
+    echo "the engine needs $needed"
+    exit 1
+  fi
+fi
 if [ -n "$(find "$work/prefix" -name 'libtamis.so')" ]; then
   with_cmake "$work/prefix" c_only -DC_ONLY=ON
   "$work/c_only/consumer_c"

@@ -29,8 +29,8 @@ static int attend_once(void) {
   const tamis_shape shape = {sizeof shape, heads, heads, 1, dim, dim, TAMIS_F32, 1.0F};
   tamis_code (*create)(int, tamis_workspace**);
   void (*destroy)(tamis_workspace*);
-  tamis_code (*dense)(const tamis_shape*, const float*, const void*, const void*, int64_t, const int64_t*,
-                      tamis_workspace*, float*, float*);
+  tamis_code (*dense)(const tamis_shape*, const float*, const void*, const void*, int64_t,
+                      const int64_t*, tamis_workspace*, float*, float*);
   tamis_workspace* workspace = NULL;
   int i;
   int good;

@@ -1,6 +1,7 @@
-// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp and vnni.cpp use, as
-// the instruction set reference defines them, one lane at a time. The tests compile these files a second
-// time with this header found before the compiler's, and run them where the real targets cannot run.
+// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp and vnni.cpp use,
+// as the instruction set reference defines them, one lane at a time. The tests compile these files
+// a second time with this header found before the compiler's, and run them where the real targets
+// cannot run.
 #pragma once
 
 #include_next <immintrin.h>
@@ -219,7 +220,8 @@ __m256i halves(m512 x) {
   tamis::emulated::each([a_ = (a), b_ = (b)](int i) { return a_[i] < b_[i] ? a_[i] : b_[i]; })
 #define _mm512_setzero_si512() tamis::emulated::each_integer([](int) { return 0; })
 #define _mm512_set1_epi16(x) tamis::emulated::each_short([](int) { return (x); })
-#define _mm512_cvtepi32_ps(x) tamis::emulated::each([v_ = (x)](int i) { return static_cast<float>(v_[i]); })
+#define _mm512_cvtepi32_ps(x) \
+  tamis::emulated::each([v_ = (x)](int i) { return static_cast<float>(v_[i]); })
 #define _mm512_cvtepi32_epi16(x) tamis::emulated::narrow<std::int16_t, __m256i>(x)
 #define _mm512_cvtepi32_epi8(x) tamis::emulated::narrow<std::int8_t, __m128i>(x)
 #define _mm512_cvtepu8_epi32(x)  \
@@ -244,20 +246,23 @@ __m256i halves(m512 x) {
                                      static_cast<std::uint32_t>(b_[i])); \
   })
 #define _mm512_and_si512(a, b) ((a) & (b))
-#define _mm512_slli_epi32(x, n)  \
-  tamis::emulated::each_integer( \
-      [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) << (n)); })
+#define _mm512_slli_epi32(x, n)                                                 \
+  tamis::emulated::each_integer([v_ = (x)](int i) {                             \
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) << (n)); \
+  })
 #define _mm512_castsi512_ps(x) tamis::emulated::cast<tamis::emulated::m512>(x)
 #define _mm512_castps_si512(x) tamis::emulated::cast<tamis::emulated::m512i>(x)
 #define _mm512_castps512_ps256(x) tamis::emulated::half_of(x, 0)
 #define _mm512_extractf32x8_ps(x, which) tamis::emulated::half_of(x, which)
 #define _mm512_reduce_add_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a + b; })
-#define _mm512_reduce_max_ps(x) tamis::emulated::fold(x, [](float a, float b) { return a > b ? a : b; })
+#define _mm512_reduce_max_ps(x) \
+  tamis::emulated::fold(x, [](float a, float b) { return a > b ? a : b; })
 #define _mm512_maskz_mov_ps(k, x) tamis::emulated::blend(k, tamis::emulated::set1(0.0F), x)
 #define _mm512_maskz_compress_ps(k, x) tamis::emulated::compress(k, x)
 #define _mm512_maskz_compress_epi32(k, x) tamis::emulated::compress(k, x)
 #define _mm512_maskz_loadu_ps(k, p) \
-  tamis::emulated::each([k_ = (k), p_ = (p)](int i) { return tamis::emulated::bit(k_, i) ? p_[i] : 0.0F; })
+  tamis::emulated::each(            \
+      [k_ = (k), p_ = (p)](int i) { return tamis::emulated::bit(k_, i) ? p_[i] : 0.0F; })
 #define _mm256_maskz_loadu_epi16(k, p) tamis::emulated::first_halves(k, p)
 #define _mm512_maskz_loadu_epi8(k, p) tamis::emulated::first_bytes(k, p)
 #define _mm512_cvtph_ps(x) \
@@ -265,12 +270,14 @@ __m256i halves(m512 x) {
 #define _mm512_cvtps_ph(x, how) tamis::emulated::halves<how>(x)
 #define _mm512_sqrt_ps(x) tamis::emulated::each([v_ = (x)](int i) { return std::sqrt(v_[i]); })
 #define _mm512_div_ps(a, b) ((a) / (b))
-#define _mm512_scalef_ps(a, b) \
-  tamis::emulated::each(       \
-      [a_ = (a), b_ = (b)](int i) { return std::ldexp(a_[i], static_cast<int>(std::floor(b_[i]))); })
-#define _mm512_srli_epi32(x, n)  \
-  tamis::emulated::each_integer( \
-      [v_ = (x)](int i) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) >> (n)); })
+#define _mm512_scalef_ps(a, b)                                     \
+  tamis::emulated::each([a_ = (a), b_ = (b)](int i) {              \
+    return std::ldexp(a_[i], static_cast<int>(std::floor(b_[i]))); \
+  })
+#define _mm512_srli_epi32(x, n)                                                 \
+  tamis::emulated::each_integer([v_ = (x)](int i) {                             \
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(v_[i]) >> (n)); \
+  })
 #define _mm512_mul_epu32(a, b)                               \
   tamis::emulated::each_long([a_ = (a), b_ = (b)](int i) {   \
     return (tamis::emulated::long_of(a_, i) & 0xFFFFFFFFU) * \
@@ -297,9 +304,10 @@ __m256i halves(m512 x) {
   tamis::emulated::each_integer([w_ = (which), v_ = (x)](int i) { return v_[w_[i] & 15]; })
 #define _mm512_ternarylogic_epi32(a, b, c, how) tamis::emulated::ternary<how>(a, b, c)
 #define _mm512_set1_epi8(x) tamis::emulated::each_short([](int) { return (x)*0x0101; })
-#define _mm512_slli_epi16(x, n) \
-  tamis::emulated::each_short(  \
-      [v_ = (x)](int i) { return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) << (n); })
+#define _mm512_slli_epi16(x, n)                                                 \
+  tamis::emulated::each_short([v_ = (x)](int i) {                               \
+    return static_cast<std::uint16_t>(tamis::emulated::short_of(v_, i)) << (n); \
+  })
 #define _mm512_srai_epi16(x, n) \
   tamis::emulated::each_short([v_ = (x)](int i) { return tamis::emulated::short_of(v_, i) >> (n); })
 #define _mm512_add_epi16(a, b)                                                  \

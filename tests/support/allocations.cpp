@@ -15,7 +15,8 @@ thread_local bool has_failed = false;
 
 #if defined(TAMIS_UNDER_TSAN) && defined(__clang__)
 
-// Clang's thread sanitizer has an operator new that no other may replace, and tells of what it allocates.
+// Clang's thread sanitizer has an operator new that no other may replace, and tells of what it
+// allocates.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
                                                                              std::size_t),
                                                          void (*free_hook)(const volatile void*));

@@ -1,4 +1,5 @@
-// Counts the allocations of the test program: the promise that hot calls make none is checked, not said.
+// Counts the allocations of the test program: the promise that hot calls make none is checked, not
+// said.
 #pragma once
 
 #include <cstdint>

@@ -22,10 +22,11 @@ void put(DType dtype, std::byte* at, float x) {
   }
 }
 
-Case make(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::int64_t d, std::int64_t d_v,
-          std::int64_t tokens, DType dtype) {
+Case make(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::int64_t d,
+          std::int64_t d_v, std::int64_t tokens, DType dtype) {
   Case c;
-  c.shape = {group * kv_heads, kv_heads, queries, d, d_v, dtype, 1.0F / std::sqrt(static_cast<float>(d))};
+  c.shape = {
+      group * kv_heads, kv_heads, queries, d, d_v, dtype, 1.0F / std::sqrt(static_cast<float>(d))};
   c.tokens = tokens;
   return c;
 }
@@ -33,10 +34,11 @@ Case make(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::
 }  // namespace
 
 std::string name(const Case& c) {
-  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}{}{}{}", name_of(c.shape.dtype),
+  return fmt::format("{}_q{}x{}_kv{}_d{}x{}_n{}_{}{}{}{}{}{}{}", tamis::name_of(c.shape.dtype),
                      c.shape.query_heads, c.shape.queries, c.shape.kv_heads, c.shape.head_dim,
                      c.shape.value_dim, c.tokens, name_of(c.kind), c.causal ? "_causal" : "",
-                     c.masked ? "_masked" : "", c.padded_rows ? "_padded" : "", c.ragged ? "_ragged" : "",
+                     c.masked ? "_masked" : "", c.padded_rows ? "_padded" : "",
+                     c.ragged ? "_ragged" : "",
                      c.hidden == 0 ? "" : fmt::format("_hidden{}", c.hidden),
                      c.seed == 0 ? "" : fmt::format("_seed{}", c.seed));
 }
@@ -50,20 +52,24 @@ std::vector<Case> attention_cases() {
     // Head sizes, for a few queries and for many.
     for (const std::int64_t d :
          {1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 40, 64, 65, 80, 96, 127, 128, 192, 255, 256})
-      for (const std::int64_t queries : {1, 13}) cases.push_back(make(1, 1, queries, d, d, 137, dtype));
+      for (const std::int64_t queries : {1, 13})
+        cases.push_back(make(1, 1, queries, d, d, 137, dtype));
     cases.push_back(make(2, 2, 1, 1024, 1000, 130, dtype));
     cases.push_back(make(2, 2, 9, 192, 128, 200, dtype));  // keys and values of different sizes
     cases.push_back(make(2, 2, 2, 24, 200, 200, dtype));
     // Numbers of keys: none, one, around pages and spans, several pages.
-    for (const std::int64_t n : {0, 1, 2, 7, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2500})
-      for (const std::int64_t queries : {1, 20}) cases.push_back(make(2, 2, queries, 24, 24, n, dtype));
+    for (const std::int64_t n :
+         {0, 1, 2, 7, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2500})
+      for (const std::int64_t queries : {1, 20})
+        cases.push_back(make(2, 2, queries, 24, 24, n, dtype));
     // Groups, and rows per KV head on both sides of the line between decode and prefill.
     for (const std::int64_t group : {1, 2, 3, 4, 5, 8, 12})
       for (const std::int64_t queries : {1, 2, 3, 17})
         cases.push_back(make(3, group, queries, 32, 32, 300, dtype));
     // Groups with head sizes that leave a tail on every target.
     for (const std::int64_t group : {2, 3, 4, 7, 8})
-      for (const std::int64_t d : {5, 17, 33, 80}) cases.push_back(make(2, group, 1, d, d + 4, 150, dtype));
+      for (const std::int64_t d : {5, 17, 33, 80})
+        cases.push_back(make(2, group, 1, d, d + 4, 150, dtype));
     // Masks across spans, and KV heads of different length.
     for (const std::int64_t queries : {1, 2, 3, 25}) {
       Case c = make(3, 2, queries, 40, 40, 2500, dtype);
@@ -77,8 +83,8 @@ std::vector<Case> attention_cases() {
       cases.push_back(c);
     }
     // Numbers and masks.
-    for (const Kind kind : {Kind::huge_logits, Kind::denormals, Kind::ties, Kind::one_hot, Kind::outliers,
-                            Kind::zero_queries, Kind::normal})
+    for (const Kind kind : {Kind::huge_logits, Kind::denormals, Kind::ties, Kind::one_hot,
+                            Kind::outliers, Kind::zero_queries, Kind::normal})
       for (const std::int64_t queries : {1, 2, 40}) {
         Case c = make(2, 3, queries, 64, 64, 400, dtype);
         c.kind = kind;
@@ -146,7 +152,8 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
       seen_.push_back(std::max<std::int64_t>(0, visible - shape_.queries + i + 1));
     } else if (c.masked) {
       seen_.push_back(
-          i == 0 ? 0 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(visible + 1)));
+          i == 0 ? 0
+                 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(visible + 1)));
     } else if (c.hidden > 0) {
       seen_.push_back(visible);
     }
@@ -195,8 +202,8 @@ Answer reference_answer(const Problem& problem) {
   return answer;
 }
 
-void expect_within_bound(const Problem& problem, const Answer& reference, std::span<const float> out,
-                         std::span<const float> lse) {
+void expect_within_bound(const Problem& problem, const Answer& reference,
+                         std::span<const float> out, std::span<const float> lse) {
   const Shape& shape = problem.shape();
   for (std::int64_t row = 0; row < shape.rows(); ++row) {
     const auto r = static_cast<std::size_t>(row);

@@ -10,7 +10,7 @@
 
 #include <tamis/attention.h>
 
-#include "support/kinds.h"
+#include "support/certificates/kinds.h"
 
 namespace tamis::testing {
 
@@ -65,7 +65,7 @@ struct Answer {
 Answer reference_answer(const Problem& problem);
 
 /// Fails unless every row of (out, lse) is within its bound of the reference.
-void expect_within_bound(const Problem& problem, const Answer& reference, std::span<const float> out,
-                         std::span<const float> lse);
+void expect_within_bound(const Problem& problem, const Answer& reference,
+                         std::span<const float> out, std::span<const float> lse);
 
 }  // namespace tamis::testing

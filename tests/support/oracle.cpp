@@ -1,26 +1,26 @@
-// The oracle's arithmetic and the bound on its error. u = 2⁻⁵³; w is the unit roundoff of long double
-// (2⁻⁶⁴ on x86); γ_k(x) = kx/(1 − kx) bounds k roundings in a row.
+// The oracle's arithmetic and the bound on its error. u = 2⁻⁵³; w is the unit roundoff of long
+// double (2⁻⁶⁴ on x86); γ_k(x) = kx/(1 − kx) bounds k roundings in a row.
 //
 // Logits. A product of two floats is exact in f64 and in anything longer. d − 1 additions and the
 // multiplication by scale give |ŝ_j − s_j| ≤ ε_j = γ_d(w)·|scale|·Σ|q_c·k_jc|.
 //
 // Weights. e_j = exp(ŝ_j − ŝ_top), and exactly 1 for the key `top` with the largest ŝ; relative to
-// exp(s_top), the truth is exp(ŝ_j − ŝ_top + x) with |x| ≤ ε_j + ε_top. Rounding the difference to f64
-// moves the exponent by (u + w)|ŝ_j − ŝ_top|, and exp errs by one unit in the last place, 2u. So the truth
-// lies within δ_j of e_j,
-//   δ_j = e_j·expm1(g_j) + 2⁻¹⁰²² ≤ exp(ŝ_j − ŝ_top + g_j) + 2⁻¹⁰²²,  g_j = ε_j + ε_top + 3u·(1 + |ŝ_j −
-//   ŝ_top|),
-// the last term for results in the denormal range; δ_top = 0. With Z = Σe_j and Δ = Σδ_j, the true sum is
-// at least L = max(1, Z − Δ), and for weights e within δ of the truth
+// exp(s_top), the truth is exp(ŝ_j − ŝ_top + x) with |x| ≤ ε_j + ε_top. Rounding the difference to
+// f64 moves the exponent by (u + w)|ŝ_j − ŝ_top|, and exp errs by one unit in the last place, 2u.
+// So the truth lies within δ_j of e_j,
+//   δ_j = e_j·expm1(g_j) + 2⁻¹⁰²² ≤ exp(ŝ_j − ŝ_top + g_j) + 2⁻¹⁰²²,  g_j = ε_j + ε_top + 3u·(1 +
+//   |ŝ_j − ŝ_top|),
+// the last term for results in the denormal range; δ_top = 0. With Z = Σe_j and Δ = Σδ_j, the true
+// sum is at least L = max(1, Z − Δ), and for weights e within δ of the truth
 //   ½Σ|p − p̂| ≤ Δ/L,   ‖Σ(p − p̂)v‖ ≤ Σ δ_j·‖v_j − ô‖/L ≤ (Σ δ_j‖v_j‖ + Δ‖ô‖)/L.
-// Keys far below the top have δ_j = 0 however wrong their logit is, so the bound stays sharp for logits of
-// 10³⁰.
+// Keys far below the top have δ_j = 0 however wrong their logit is, so the bound stays sharp for
+// logits of 10³⁰.
 //
 // Sums. p̂_j = e_j/Z carries γ_{n+1}(u). Comparing with weights w_j/Σw adds as much for them, one
 // subtraction and a sum of n terms: in all less than γ_{2n+4}(u), and 4(n + 4)u covers it.
 // ô has γ_{2n+3}(u)·Σp̂_j‖v_j‖ by the triangle inequality. log Z errs by (n + 2)u + 2⁻⁴⁶.
-// Bounds are themselves sums of positive terms in f64: `up` covers their rounding for n < 2¹⁶. Products of
-// a weight and a value that underflow, 2⁻¹⁰⁷⁴ each, are covered by 2⁻¹⁰⁰⁰.
+// Bounds are themselves sums of positive terms in f64: `up` covers their rounding for n < 2¹⁶.
+// Products of a weight and a value that underflow, 2⁻¹⁰⁷⁴ each, are covered by 2⁻¹⁰⁰⁰.
 #include "support/oracle.h"
 
 #include <algorithm>
@@ -45,8 +45,8 @@ float element(DType dtype, const void* row, std::int64_t c) {
   }
 }
 
-std::vector<float> gather(DType dtype, const void* const* pages, std::int64_t stride, std::int64_t tokens,
-                          std::int64_t dim) {
+std::vector<float> gather(DType dtype, const void* const* pages, std::int64_t stride,
+                          std::int64_t tokens, std::int64_t dim) {
   std::vector<float> rows(static_cast<std::size_t>(tokens * dim));
   for (std::int64_t t = 0; t < tokens; ++t) {
     const auto* page = static_cast<const char*>(pages[t / page_tokens]);
@@ -79,8 +79,8 @@ struct Head {
 };
 
 /// s_j and, in `size`, |scale|·Σ|q_c·k_jc|.
-void logits(const Shape& shape, std::span<const float> q, const Head& head, std::span<long double> s,
-            std::span<double> size) {
+void logits(const Shape& shape, std::span<const float> q, const Head& head,
+            std::span<long double> s, std::span<double> size) {
   const std::size_t d = q.size();
   // Four keys at a time hide the latency of the additions.
   for (std::size_t j = 0; j < s.size(); j += 4) {
@@ -103,8 +103,8 @@ void logits(const Shape& shape, std::span<const float> q, const Head& head, std:
   }
 }
 
-void attend_row(const Shape& shape, std::span<const float> q, const Head& head, std::span<double> weights,
-                std::span<double> out, ExactRow& row) {
+void attend_row(const Shape& shape, std::span<const float> q, const Head& head,
+                std::span<double> weights, std::span<double> out, ExactRow& row) {
   const std::size_t n = weights.size();
   std::vector<long double> s(n);
   std::vector<double> size(n);
@@ -142,9 +142,9 @@ void attend_row(const Shape& shape, std::span<const float> q, const Head& head, 
   row.error_slack = ((off_value + off * norm(std::span<const double>(out))) / least +
                      (2 * keys + 4) * u * mean_norm + 0x1p-1000) *
                     up;
-  row.lse_slack =
-      (top_off + off / least + (keys + 2) * u + 0x1p-46 + 4 * static_cast<double>(w * std::abs(row.lse))) *
-      up;
+  row.lse_slack = (top_off + off / least + (keys + 2) * u + 0x1p-46 +
+                   4 * static_cast<double>(w * std::abs(row.lse))) *
+                  up;
 }
 
 }  // namespace
@@ -154,8 +154,8 @@ Oracle::Oracle(const Shape& shape, View<const float> q, std::span<const KvPages>
     : shape_(shape), rows_(static_cast<std::size_t>(shape.rows())) {
   const auto keys_of = [&](std::size_t row) {
     const auto head = row / static_cast<std::size_t>(shape.group() * shape.queries);
-    return static_cast<std::size_t>(seen.empty() ? kv[head].tokens
-                                                 : seen[row % static_cast<std::size_t>(shape.queries)]);
+    return static_cast<std::size_t>(
+        seen.empty() ? kv[head].tokens : seen[row % static_cast<std::size_t>(shape.queries)]);
   };
   std::size_t all = 0;
   for (std::size_t r = 0; r < rows_.size(); ++r) all += keys_of(r);
@@ -173,7 +173,8 @@ Oracle::Oracle(const Shape& shape, View<const float> q, std::span<const KvPages>
       huge_.emplace_back(static_cast<std::size_t>(pages.tokens));
       for (const std::vector<float>* part : {&head.k, &head.v})
         for (std::size_t i = 0; i < part->size(); ++i)
-          if (std::abs((*part)[i]) > 0x1p55F) huge_.back()[i / (part->size() / huge_.back().size())] = 1;
+          if (std::abs((*part)[i]) > 0x1p55F)
+            huge_.back()[i / (part->size() / huge_.back().size())] = 1;
     }
     const std::size_t n = keys_of(r);
     const std::span<double> weights = std::span(weights_).subspan(first, n);
@@ -203,7 +204,8 @@ double total_variation(std::span<const float> weights, const ExactRow& exact) {
   }
   if (!(sum > 0) || !std::isfinite(sum)) return nan;
   double far = 0;
-  for (std::size_t j = 0; j < weights.size(); ++j) far += std::abs(weights[j] / sum - exact.weights[j]);
+  for (std::size_t j = 0; j < weights.size(); ++j)
+    far += std::abs(weights[j] / sum - exact.weights[j]);
   return far / 2;
 }
 

@@ -1,0 +1,69 @@
+// When to stop: the time is up, or the caller's callback says so. Asked often, from the thread that
+// made the call; searches end with what they have.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include <tamis/progress.h>
+
+namespace tamis::lab::decision {
+
+class Clock {
+ public:
+  /// `progress` is kept by reference and may be empty.
+  Clock(double seconds, const ProgressCallback& progress)
+      : begin_(Time::now()), end_(seconds), limit_(seconds), progress_(&progress) {}
+
+  [[nodiscard]] double elapsed() const {
+    return std::chrono::duration<double>(Time::now() - begin_).count();
+  }
+  [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
+
+  /// Whether to stop now. Costs two readings of the time, and the callback at most ten times a
+  /// second.
+  bool over() {
+    const double now = elapsed();
+    if (*progress_ && !interrupted_ && now >= next_told_) {
+      next_told_ = now + 0.1;
+      interrupted_ = !(*progress_)(std::min(now, limit_), limit_);
+    }
+    return interrupted_ || now >= end_;
+  }
+
+  /// The time until `seconds` from now, or until this clock ends, whichever is first, for one part
+  /// of the work. The part's clock must not outlive this one.
+  class Part;
+
+ private:
+  using Time = std::chrono::steady_clock;
+  Time::time_point begin_;
+  double end_;
+  double limit_;
+  double next_told_ = 0;
+  bool interrupted_ = false;
+  const ProgressCallback* progress_;
+};
+
+/// A share of a clock's time, for one search.
+class Clock::Part {
+ public:
+  Part(Clock& whole, double seconds)
+      : whole_(whole), end_(whole.elapsed() + std::min(seconds, whole.left())) {}
+  /// A share of a share.
+  Part(Part& of, double seconds)
+      : whole_(of.whole_), end_(std::min(of.end_, of.whole_.elapsed() + seconds)) {}
+  bool over() { return whole_.over() || whole_.elapsed() >= end_; }
+  [[nodiscard]] double left() const { return std::max(0.0, end_ - whole_.elapsed()); }
+  /// For calls that take a progress callback: they are cancelled when the part is over.
+  [[nodiscard]] ProgressCallback callback() {
+    return [this](double, double) { return !over(); };
+  }
+
+ private:
+  Clock& whole_;
+  double end_;
+};
+
+}  // namespace tamis::lab::decision

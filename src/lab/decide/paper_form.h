@@ -1,0 +1,15 @@
+// Queries and keys as the paper writes them: q = x·w_q and k = x·w_k, with x of d_hid columns.
+#pragma once
+
+#include <cstdint>
+
+#include <tamis/lab/witness.h>
+
+namespace tamis::lab::decision {
+
+/// Adds x, w_q and w_k of hidden size H to a witness of n queries and n keys of d columns, exactly:
+/// x = [q | k] if H ≥ 2d, else, if H ≥ n, x is the identity; further columns are zero. n·H + 2·H·d
+/// numbers of the type of q. Throws `usage` for another H.
+void add_paper_form(Witness& witness, std::int64_t hidden);
+
+}  // namespace tamis::lab::decision

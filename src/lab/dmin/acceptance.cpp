@@ -1,0 +1,269 @@
+// p(d) as a two-parameter curve, from d where draws are accepted readily: 1/p draws for each that
+// is, and p ≥ 1/100, where a search needs p ≈ 1/n. Costs a few hundred accepted draws, n·d²/4
+// operations each.
+#include <algorithm>
+#include <cmath>
+
+#include <tamis/lab/dmin.h>
+
+#include "core/fail.h"
+#include "lab/dmin/grid.h"
+#include "lab/realise/jl/search.h"
+#include "lab/stats/special.h"
+
+namespace tamis::lab {
+namespace {
+
+/// y = 1/(1/m − 1/n): the inverse of the variance of projected entries, up to a factor.
+double spread_of(double d, double n) { return 1 / (2 / d - 1 / n); }
+
+/// The curve in the variable x = y − centre, which makes its coefficients nearly uncorrelated.
+struct Fit {
+  double a = 0, b = 0, centre = 0;
+  double aa = 0, ab = 0, bb = 0;  // information, at the end its inverse
+
+  [[nodiscard]] double failures(double y) const {
+    return std::exp(a - b * (y - centre) - 0.5 * std::log(y));
+  }
+};
+
+/// log p^yes·(1 − p)^no for p = e^−λ.
+double log_likelihood(double lambda, double yes, double no) {
+  double sum = -lambda * yes;
+  if (no > 0) sum += no * std::log(-std::expm1(-lambda));
+  return sum;
+}
+
+double log_likelihood(const Fit& fit, const std::vector<Acceptance>& counts, double n) {
+  double sum = 0;
+  for (const Acceptance& c : counts)
+    sum +=
+        log_likelihood(fit.failures(spread_of(static_cast<double>(c.d), n)),
+                       static_cast<double>(c.accepted), static_cast<double>(c.draws - c.accepted));
+  return sum;
+}
+
+/// Fisher's scoring with halved steps, from a start that is right up to noise.
+Fit most_likely(const std::vector<Acceptance>& counts, double n) {
+  Fit fit;
+  double weight = 0;
+  for (const Acceptance& c : counts) {
+    fit.centre += spread_of(static_cast<double>(c.d), n) * static_cast<double>(c.accepted);
+    weight += static_cast<double>(c.accepted);
+  }
+  fit.centre /= weight;
+  fit.a = 0.5 * std::log(fit.centre);
+  fit.b = std::log(n) / fit.centre;
+  double now = log_likelihood(fit, counts, n);
+  for (int round = 0; round < 200; ++round) {
+    double ga = 0, gb = 0;
+    fit.aa = fit.ab = fit.bb = 0;
+    for (const Acceptance& c : counts) {
+      const double y = spread_of(static_cast<double>(c.d), n);
+      const double lambda = fit.failures(y);
+      const double odds = 1 / std::expm1(lambda);  // p/(1 − p)
+      const auto draws = static_cast<double>(c.draws);
+      const auto yes = static_cast<double>(c.accepted);
+      const double g = lambda * ((draws - yes) * odds - yes);
+      const double w = draws * lambda * lambda * odds;
+      const double x = fit.centre - y;  // ∂ log λ/∂b
+      ga += g;
+      gb += g * x;
+      fit.aa += w;
+      fit.ab += w * x;
+      fit.bb += w * x * x;
+    }
+    const double det = fit.aa * fit.bb - fit.ab * fit.ab;
+    if (!(det > 0)) core::fail(Code::input, "the draws at n = {} do not determine a curve", n);
+    const double da = (fit.bb * ga - fit.ab * gb) / det;
+    const double db = (fit.aa * gb - fit.ab * ga) / det;
+    double size = 1;
+    Fit next = fit;
+    double then = now;
+    for (; size > 1e-6; size /= 2) {
+      next.a = fit.a + size * da;
+      next.b = fit.b + size * db;
+      then = log_likelihood(next, counts, n);
+      if (then >= now) break;
+    }
+    const bool ends = then - now < 1e-12 * std::abs(now);
+    if (then >= now) {
+      fit.a = next.a;
+      fit.b = next.b;
+      now = then;
+    }
+    if (ends) break;
+  }
+  const double det = fit.aa * fit.bb - fit.ab * fit.ab;
+  const double aa = fit.bb / det, bb = fit.aa / det, ab = -fit.ab / det;
+  fit.aa = aa;
+  fit.bb = bb;
+  fit.ab = ab;
+  return fit;
+}
+
+/// Draws of one pattern, counted from number 0 at every d.
+class Slope {
+ public:
+  Slope(const realisation::JlTarget& target, std::uint64_t seed, const AcceptanceFitOptions& options,
+        const ProgressCallback& progress)
+      : search_(target, seed, numbers::Purpose::dmin, options.threads),
+        progress_(progress),
+        accepted_(options.accepted),
+        most_(static_cast<std::int64_t>(
+            std::ceil(static_cast<double>(options.accepted) / options.least))) {}
+
+  /// Is one of the first draws accepted?
+  bool rises(std::int64_t d) { return search_.any(d / 2, {0, first_draws}, told()); }
+
+  /// Draws in lots whose size is fixed, until enough are accepted or enough are made; not those
+  /// that chose d.
+  Acceptance count(std::int64_t d) {
+    Acceptance seen{d, 0, 0};
+    while (seen.accepted < accepted_ && seen.draws < most_) {
+      const std::int64_t lot = std::min(2 * accepted_, most_ - seen.draws);
+      seen.accepted += search_.count(d / 2, {first_draws + seen.draws, lot}, told());
+      seen.draws += lot;
+    }
+    return seen;
+  }
+  [[nodiscard]] bool below(const Acceptance& seen) const { return seen.accepted < accepted_; }
+
+ private:
+  static constexpr std::int64_t first_draws = 4;
+
+  ProgressCallback told() {
+    if (!progress_) return {};
+    return [this](double, double) { return progress_(0, 1); };  // only to be stopped
+  }
+
+  realisation::JlSearch search_;
+  const ProgressCallback& progress_;
+  std::int64_t accepted_;
+  std::int64_t most_;
+};
+
+/// Where draws begin to be accepted: a multiple of the step.
+std::int64_t bisect(Slope& slope, const dmin::DminGrid& grid) {
+  std::int64_t low = -1;  // not accepted there
+  std::int64_t high = grid.size() - 1;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (slope.rises(grid.at(middle)) ? high : low) = middle;
+  }
+  return grid.at(high);
+}
+
+/// A distance of d over which log λ falls by about 0.4: b·y is about log n where few rows fail.
+std::int64_t stride_of(std::int64_t d, std::int64_t n, std::int64_t step) {
+  const double m = 0.5 * static_cast<double>(d);
+  const auto N = static_cast<double>(n);
+  const double stride = 0.4 * 2 * m * std::max(1.0, N - m) / (N * std::log(N));
+  return std::max<std::int64_t>(
+      2, 2 * std::llround(std::min(stride, static_cast<double>(16 * step)) / 2));
+}
+
+}  // namespace
+
+double AcceptanceFit::probability(double d) const {
+  const double y = spread_of(d, static_cast<double>(n));
+  return std::exp(-std::exp(a - b * y - 0.5 * std::log(y)));
+}
+
+AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& conditions, std::uint64_t seed,
+                     const AcceptanceFitOptions& options, const ProgressCallback& progress) {
+  if (options.accepted < 1 || !(options.least > 0 && options.least <= 0.5))
+    core::fail(
+        Code::usage,
+        "a curve of {} accepted draws down to p = {} was asked for; give at least 1, and 0 to 0.5",
+        options.accepted, options.least);
+  const realisation::JlTarget target = realisation::jl_target(pattern, conditions);
+  const dmin::DminGrid grid = dmin::dmin_grid(target.n, options.step, 0);
+  Slope slope(target, seed, options, progress);
+  const std::int64_t middle = bisect(slope, grid);
+  const std::int64_t stride = stride_of(middle, target.n, options.step);
+
+  AcceptanceFit curve;
+  curve.n = target.n;
+  // Down until draws are too seldom accepted, up until nearly all are.
+  for (std::int64_t d = middle; d >= 2; d -= stride) {
+    curve.counts.insert(curve.counts.begin(), slope.count(d));
+    if (slope.below(curve.counts.front())) break;
+  }
+  for (std::int64_t d = middle + stride; d < 2 * target.n; d += stride) {
+    const Acceptance& last = curve.counts.back();
+    if (4 * last.accepted > 3 * last.draws) break;
+    curve.counts.push_back(slope.count(d));
+  }
+  const auto telling = std::ranges::count_if(
+      curve.counts, [](const Acceptance& c) { return c.accepted > 0 && c.accepted < c.draws; });
+  if (telling < 3)
+    core::fail(Code::input,
+               "at n = {} only {} dimensions lie where draws begin to be accepted; search instead",
+               target.n, telling);
+
+  const auto n = static_cast<double>(target.n);
+  const Fit fit = most_likely(curve.counts, n);
+  const double c = fit.centre;  // a of the curve belongs to y = 0
+  curve.a = fit.a + fit.b * c;
+  curve.b = fit.b;
+  curve.var_b = fit.bb;
+  curve.cov_ab = fit.ab + c * fit.bb;
+  curve.var_a = fit.aa + 2 * c * fit.ab + c * c * fit.bb;
+  for (const Acceptance& seen : curve.counts) {
+    const auto yes = static_cast<double>(seen.accepted);
+    const auto draws = static_cast<double>(seen.draws);
+    double best = 0;  // the likelihood of the counts' own share; 0^0 = 1
+    if (yes > 0 && yes < draws)
+      best = yes * std::log(yes / draws) + (draws - yes) * std::log1p(-yes / draws);
+    const double lambda = fit.failures(spread_of(static_cast<double>(seen.d), n));
+    curve.deviance += 2 * (best - log_likelihood(lambda, yes, draws - yes));
+  }
+  curve.degrees = static_cast<std::int64_t>(curve.counts.size()) - 2;
+  curve.p_value = stats::chi_squared_tail(static_cast<double>(curve.degrees), curve.deviance);
+  return curve;
+}
+
+DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) {
+  const dmin::DminGrid grid = dmin::dmin_grid(curve.n, step, 0);
+  const auto draws = static_cast<double>(dmin::draws_of(Q, curve.n));
+  // −log P(d_min > d) = −N·Σ log(1 − p) up to d, and where it passes log 2.
+  const auto passes = [&](double a, double b, std::int64_t& at) {
+    AcceptanceFit moved = curve;
+    moved.a = a;
+    moved.b = b;
+    double before = 0;
+    for (std::int64_t i = 0; i < grid.size(); ++i) {
+      const std::int64_t d = grid.at(i);
+      // At d = 2n the projection is the identity.
+      const double p = d >= 2 * curve.n ? 1 : moved.probability(static_cast<double>(d));
+      const double sum = p < 1 ? before - draws * std::log1p(-p) : before + 1e3;
+      if (sum >= std::log(2.0)) {
+        at = d;
+        // Between two d the logarithm of the sum is nearly straight.
+        const double share =
+            before > 0 ? std::log(std::log(2.0) / before) / std::log(sum / before) : 1;
+        return static_cast<double>(d) - (1 - share) * static_cast<double>(step);
+      }
+      before = sum;
+    }
+    at = grid.at(grid.size() - 1);
+    return static_cast<double>(at);
+  };
+  DminMedian median;
+  median.between = passes(curve.a, curve.b, median.d);
+  // Along and across: derivatives by one standard deviation of b at the centre of the fit, and of
+  // a.
+  std::int64_t ignored = 0;
+  const double slope = curve.var_b > 0 ? curve.cov_ab / curve.var_b : 0;  // of a, where b moves
+  const double sd_b = std::sqrt(curve.var_b);
+  const double sd_a = std::sqrt(std::max(0.0, curve.var_a - slope * curve.cov_ab));
+  const double by_b = 0.5 * (passes(curve.a + slope * sd_b, curve.b + sd_b, ignored) -
+                             passes(curve.a - slope * sd_b, curve.b - sd_b, ignored));
+  const double by_a =
+      0.5 * (passes(curve.a + sd_a, curve.b, ignored) - passes(curve.a - sd_a, curve.b, ignored));
+  median.deviation = std::hypot(by_a, by_b);
+  return median;
+}
+
+}  // namespace tamis::lab

@@ -1,0 +1,18 @@
+// The three figures of a row that "collapse" may mean.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tamis::lab::experiments {
+
+enum class Figure : std::uint8_t { top1, support, first };
+struct FigureName {
+  Figure figure;
+  const char* name;   ///< in results
+  const char* words;  ///< in reports
+  int collapsing;     ///< sign of its growth when attention collapses
+};
+const std::vector<FigureName>& figure_names();
+
+}  // namespace tamis::lab::experiments

@@ -1,0 +1,115 @@
+// How many keys a row needs against the norm of the weights, R = B²‖W‖_F: on synthetic heads where
+// the theory's assumptions hold, with R fixed and with R growing as √log n, and on every head of a
+// trace. A synthetic point takes about 20 ns per entry of a token and 8 ns per logit.
+#include <cmath>
+
+#include <tamis/lab/profile.h>
+
+#include "core/fail.h"
+#include "lab/experiments/axes.h"
+#include "lab/experiments/regime.h"
+#include "lab/experiments/replicates.h"
+#include "lab/experiments/reports.h"
+#include "lab/experiments/synthetic_figures.h"
+#include "lab/experiments/trace_points.h"
+
+namespace tamis::lab::experiments {
+namespace {
+
+std::vector<GridPoint> points(const GridRequest& request) {
+  std::vector<GridPoint> all;
+  const std::int64_t queries = request.whole("queries");
+  const std::int64_t d = request.whole("d");
+  for (const Rise rise : {Rise::fixed, Rise::root})
+    for (const double R : request.values("R"))
+      for (const std::int64_t n : request.wholes("n"))
+        for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
+          all.push_back({Json{{"part", "synthetic"},
+                              {"regime", named(rise).name},
+                              {"R", R},
+                              {"n", n},
+                              {"eps", request.value("eps")},
+                              {"d", d},
+                              {"queries", queries},
+                              {"replicate", replicate},
+                              {"seed", replicate_seed(request.seed, replicate)}},
+                         synthetic_seconds(n, d, queries)});
+  if (request.trace)
+    for (const TraceLayer& layer : request.trace->trace.layers()) {
+      Json parameters = layer_parameters(*request.trace, layer);
+      parameters["eps"] = request.value("eps");
+      parameters["seed"] = request.seed;
+      all.push_back({std::move(parameters), profile_seconds(*request.trace, layer)});
+    }
+  return all;
+}
+
+Json synthetic_point(const Json& p, const Scene& scene) {
+  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
+  head.R = Regime::read(p).at(static_cast<double>(head.n));
+  head.seed = p.at("seed");
+  const RowFigures rows = synthetic_figures(head, p.at("eps"), scene);
+  return {{"k", rows.k_eps}, {"spread", spread_of(rows)}};
+}
+
+/// NaN, where a number could not be had, is null.
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json trace_point(const Json& p, const Scene& scene) {
+  const TraceLayer& layer = layer_of(*scene.trace, p);
+  ProfileOptions options;
+  options.rows.eps = {p.at("eps").get<double>()};
+  options.law.seed = p.at("seed");
+  options.layers = {layer.layer};
+  Workspace workspace(scene.threads);
+  const Profile found = profile(scene.trace->trace, options, workspace, scene.progress);
+  Json heads = Json::array();
+  for (const HeadProfile& head : found.heads) {
+    const KEpsProfile& support = head.by_eps.front();
+    Json entry{
+        {"head", head.head},
+        {"rows", head.rows},
+        {"n", number(head.n.median)},
+        {"spread", number(head.sigma.median)},
+        {"k", {number(support.k_eps.p10), number(support.k_eps.median), number(support.k_eps.p90)}},
+        {"share", number(support.share.median)},
+        {"null", number(support.null.median)},
+        {"C", {number(support.law.C), number(support.law.C_low), number(support.law.C_high)}},
+        {"n_low", number(support.law.n_low)},
+        {"n_high", number(support.law.n_high)}};
+    entry["R"] = head.R ? number(*head.R) : Json(nullptr);
+    entry["predicted"] = support.predicted ? number(support.predicted->k_eps) : Json(nullptr);
+    entry["predicted_C"] = support.predicted ? number(support.predicted->exponent) : Json(nullptr);
+    heads.push_back(std::move(entry));
+  }
+  return {{"heads", std::move(heads)}};
+}
+
+Json compute(const Json& p, const Scene& scene) {
+  return p.at("part") == "trace" ? trace_point(p, scene) : synthetic_point(p, scene);
+}
+
+}  // namespace
+
+const Experiment& norm_experiment() {
+  static const Experiment experiment{
+      {.name = "norm",
+       .what = "k_eps against the norm of the weights, R = B^2*|W|_F",
+       .axes = {{.name = "R",
+                 .what = "B^2*|W|_F at n = 1024, fixed or growing as sqrt(log n)",
+                 .values = {0.5, 1, 2, 4, 8, 16},
+                 .least = 1e-3,
+                 .most = 1000},
+                axis_n({256, 1024, 4096, 16384, 65536}),
+                axis_eps(),
+                axis_d(),
+                axis_queries(64),
+                axis_replicates(8)},
+       .takes_trace = true},
+      points,
+      compute,
+      norm_report};
+  return experiment;
+}
+
+}  // namespace tamis::lab::experiments

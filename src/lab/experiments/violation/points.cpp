@@ -1,0 +1,85 @@
+// How far the sparsity that R predicts survives when its assumptions are relaxed, one dial at a
+// time from 0 (it holds) to 1; the dials are those of synthetic.h. Judged by violation_report.cpp.
+// A point takes about 20 ns per entry of a token and 8 ns per logit.
+#include "lab/experiments/violation/violation.h"
+
+#include "lab/experiments/axes.h"
+#include "lab/experiments/replicates.h"
+#include "lab/experiments/reports.h"
+#include "lab/experiments/synthetic_figures.h"
+
+namespace tamis::lab::experiments {
+namespace {
+
+GridPoint point(const GridRequest& request, std::string_view dial, double value, std::int64_t n,
+                std::int64_t replicate) {
+  const std::int64_t queries = request.whole("queries");
+  const std::int64_t d = request.whole("d");
+  return {Json{{"part", "synthetic"},
+               {"dial", dial},
+               {"value", value},
+               {"R", request.value("R")},
+               {"n", n},
+               {"eps", request.value("eps")},
+               {"d", d},
+               {"queries", queries},
+               {"replicate", replicate},
+               {"seed", replicate_seed(request.seed, replicate)}},
+          synthetic_seconds(n, d, queries)};
+}
+
+std::vector<GridPoint> points(const GridRequest& request) {
+  std::vector<GridPoint> all;
+  const auto add = [&](std::string_view dial, double value) {
+    for (const std::int64_t n : request.wholes("n"))
+      for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
+        all.push_back(point(request, dial, value, n, replicate));
+  };
+  add(no_dial, 0);  // what the others are compared with, once for all dials
+  for (const Dial& dial : dials())
+    for (const double value : request.values("value")) add(dial.name, value);
+  return all;
+}
+
+Json compute(const Json& p, const Scene& scene) {
+  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
+  head.R = p.at("R");
+  head.seed = p.at("seed");
+  for (const Dial& dial : dials())
+    if (p.at("dial") == dial.name) head.*dial.place = p.at("value");
+  const RowFigures rows = synthetic_figures(head, p.at("eps"), scene);
+  return {{"k", rows.k_eps}, {"spread", spread_of(rows)}};
+}
+
+}  // namespace
+
+const std::array<Dial, 4>& dials() {
+  static constexpr std::array<Dial, 4> all{{{"copies", &Synthetic::copies},
+                                            {"common", &Synthetic::common},
+                                            {"tails", &Synthetic::tails},
+                                            {"sinks", &Synthetic::sinks}}};
+  return all;
+}
+
+const Experiment& violation_experiment() {
+  static const Experiment experiment{
+      {.name = "violation",
+       .what = "what n^C-sparsity loses when independence and boundedness are relaxed",
+       .axes = {{.name = "value",
+                 .what = "of a dial, one dial turned at a time; 0 is always there",
+                 .values = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1},
+                 .least = 1e-3,
+                 .most = 1},
+                axis_n({256, 1024, 4096, 16384}),
+                single_axis("R", "B^2*|W|_F", 9, 0.1, 100, false),
+                axis_eps(),
+                axis_d(),
+                axis_queries(64),
+                axis_replicates(12)}},
+      points,
+      compute,
+      violation_report};
+  return experiment;
+}
+
+}  // namespace tamis::lab::experiments

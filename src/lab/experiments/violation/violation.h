@@ -1,0 +1,19 @@
+// The dials of the sweep `violation`.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "lab/experiments/synthetic_heads.h"
+
+namespace tamis::lab::experiments {
+
+struct Dial {
+  std::string_view name;
+  double Synthetic::*place = nullptr;
+};
+const std::array<Dial, 4>& dials();
+/// Of points where all dials are at 0.
+inline constexpr std::string_view no_dial = "none";
+
+}  // namespace tamis::lab::experiments

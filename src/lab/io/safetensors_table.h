@@ -1,0 +1,29 @@
+// The JSON in the header of a safetensors file, as a table of entries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tamis/lab/tensor.h>
+
+namespace tamis::lab::io {
+
+struct SafetensorsEntry {
+  TensorInfo info;
+  std::int64_t begin =
+      0;  ///< of its bytes, counted from the start of the data, as the header claims
+  std::int64_t end = 0;
+};
+
+struct SafetensorsTable {
+  Metadata metadata;
+  std::vector<SafetensorsEntry> entries;  ///< in the order of the JSON
+};
+
+/// `json` must be UTF-8, begin with '{' and hold no zero byte. Throws `input` unless every value
+/// has its type; whether names differ and offsets make sense is left to the caller. Memory is
+/// bounded by a small multiple of the text.
+SafetensorsTable parse_safetensors_table(const std::string& file, const std::string& json);
+
+}  // namespace tamis::lab::io

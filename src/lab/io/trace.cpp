@@ -1,0 +1,81 @@
+// Traces: opening reads the header, the positions and the input bounds; a layer's numbers are read,
+// and checked to be finite, on demand.
+#include <tamis/lab/trace.h>
+
+#include <algorithm>
+
+#include "lab/io/trace_checks.h"
+
+namespace tamis::lab {
+namespace {
+
+/// `layer` as the trace has it: what the caller holds may come from another trace.
+const TraceLayer& own_layer(const Trace& trace, const TraceLayer& layer) {
+  const auto found = std::ranges::lower_bound(trace.layers(), layer.layer, {}, &TraceLayer::layer);
+  if (found == trace.layers().end() || found->layer != layer.layer)
+    core::fail(Code::usage, "{}: there is no layer {}", trace.path(), layer.layer);
+  return *found;
+}
+
+}  // namespace
+
+Trace::Trace(const std::string& path) : Trace(SafetensorsFile(path)) {}
+
+Trace::Trace(SafetensorsFile file) : file_(std::move(file)) {
+  const io::TraceChecks check(file_);
+  check.check_format();
+  causal_ = check.causal();
+  const float scale = check.scale();
+  for (const auto& [number, given] : check.layer_fields())
+    layers_.push_back(check.layer(number, given, scale));
+  if (layers_.empty())
+    check.fail_file("the trace has no layers; it needs tensors layers.L.q, .k and .v");
+
+  const auto tokens_of = [this](const TraceLayer& layer) {
+    return file_.find(io::tensor_name(layer.layer, "k"))->shape[1];
+  };
+  tokens_ = tokens_of(layers_.front());
+  std::int64_t head_dim = layers_.front().shape.head_dim;
+  for (const TraceLayer& layer : layers_) {
+    if (tokens_of(layer) != tokens_)
+      check.fail_file("layer {} has {} tokens and layer {} has {}; all layers must have the same",
+                      layers_.front().layer, tokens_, layer.layer, tokens_of(layer));
+    head_dim = std::min(head_dim, layer.shape.head_dim);
+  }
+  check.check_tokens(tokens_);
+
+  positions_ = check.positions(tokens_);
+  const auto queries = static_cast<std::int64_t>(positions_.size());
+  for (const TraceLayer& layer : layers_) {
+    if (layer.shape.queries != queries)
+      check.fail_file("tensor '{}' has {} queries, but 'positions' has {}; they must be as many",
+                      io::tensor_name(layer.layer, "q"), layer.shape.queries, queries);
+  }
+  for (const std::int64_t position : positions_) seen_.push_back(causal_ ? position + 1 : tokens_);
+  rotary_ = check.rotary(head_dim);
+}
+
+LayerData Trace::read(const TraceLayer& layer) const {
+  const std::int64_t number = own_layer(*this, layer).layer;
+  const io::TraceChecks check(file_);
+  return {check.read_finite(io::tensor_name(number, "q")).to_f32(),
+          check.read_finite(io::tensor_name(number, "k")),
+          check.read_finite(io::tensor_name(number, "v"))};
+}
+
+LayerWeights Trace::read_weights(const TraceLayer& layer) const {
+  const TraceLayer& own = own_layer(*this, layer);
+  const io::TraceChecks check(file_);
+  if (!own.has_weights) check.fail_file("layer {} has no w_q and w_k", own.layer);
+  return {check.read_finite(io::tensor_name(own.layer, "w_q")),
+          check.read_finite(io::tensor_name(own.layer, "w_k"))};
+}
+
+std::vector<double> Trace::read_weight_norms(const TraceLayer& layer) const {
+  const TraceLayer& own = own_layer(*this, layer);
+  const io::TraceChecks check(file_);
+  if (!own.has_weight_norms) check.fail_file("layer {} has no w_norm", own.layer);
+  return check.read_bounds(io::tensor_name(own.layer, "w_norm"), true);
+}
+
+}  // namespace tamis::lab

@@ -1,0 +1,42 @@
+// Kernels that measure one row of attention: its logits along a vector, not queries. Logits are
+// exponents of 2, as in kernels.h. A row of n floats may be read, and written where it is a result,
+// up to the next multiple of 32; what stands there does not matter.
+#pragma once
+
+#include <cstdint>
+
+namespace tamis::lab::kernels {
+
+/// What one look at a row's logits tells.
+struct RowExtent {
+  float top;     ///< the largest
+  float bottom;  ///< the smallest
+  double sum;    ///< Σ s, each term exact in f64
+  bool finite;   ///< no logit is NaN or infinite
+};
+
+/// Sums over the weights w = 2^t, t = s − top, each term formed in f64.
+struct RowSums {
+  double weighted;  ///< Σ w·t
+  double squares;   ///< Σ (t − centre)²
+};
+
+struct RowKernels {
+  /// rows[i·stride + j] = s[j·tile + i]: the tile of one page, as tile_logits leaves it, turned
+  /// into rows.
+  void (*untile)(const float* s, int keys, float* rows, std::int64_t stride);
+  /// n ≥ 1.
+  RowExtent (*extent)(const float* s, std::int64_t n);
+  /// w[j] = 2^(s[j] − top), and bucket[j] = (top − s[j])·per_unit to the nearest integer, `last` at
+  /// most, which never falls where s does not rise.
+  RowSums (*weigh)(const float* s, std::int64_t n, float top, double centre, float per_unit,
+                   float last, float* w, std::int16_t* bucket);
+  /// Σ w, in f64.
+  double (*sum)(const float* w, std::int64_t n);
+  /// sums[i] = Σ of w[32·i … 32·i + 31] below n, in f64, i < ⌈n/32⌉.
+  void (*sums_of_32)(const float* w, std::int64_t n, double* sums);
+  /// w[j] = 2^(s[j] − top) in f64, relative error below 2^-50; 2^-1000 where it would be less.
+  void (*weigh_f64)(const float* s, std::int64_t n, float top, double* w);
+};
+
+}  // namespace tamis::lab::kernels

@@ -1,0 +1,8 @@
+// The portable target.
+#include "kernels/vectors_scalar.h"
+
+#include "lab/kernels/body.h"
+
+namespace tamis::lab::kernels {
+constinit const LabKernels lab_scalar_kernels = make_lab_table();
+}

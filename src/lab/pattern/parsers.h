@@ -1,0 +1,17 @@
+// The parsers of pattern files, on bytes rather than on a path: what `read_pattern` calls after
+// opening the file, and what the fuzz targets call on memory.
+#pragma once
+
+#include <tamis/lab/pattern.h>
+#include <tamis/progress.h>
+
+#include "core/file.h"
+
+namespace tamis::lab::pattern {
+
+Pattern parse_npy_pattern(const core::ByteSource& source, const ProgressCallback& progress = {});
+Pattern parse_matrix_market(const core::ByteSource& source, const ProgressCallback& progress = {});
+Pattern parse_qrels(const core::ByteSource& source, EmptyTopics empty = EmptyTopics::refuse,
+                    const ProgressCallback& progress = {});
+
+}  // namespace tamis::lab::pattern

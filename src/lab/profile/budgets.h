@@ -1,0 +1,13 @@
+// The budgets in a profile, on bytes rather than on a path: what the fuzz target calls on memory.
+#pragma once
+
+#include <vector>
+
+#include <tamis/lab/profile.h>
+#include "core/file.h"
+
+namespace tamis::lab::profiling {
+
+std::vector<HeadBudget> parse_profile_budgets(const core::ByteSource& source);
+
+}  // namespace tamis::lab::profiling

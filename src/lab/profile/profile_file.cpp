@@ -1,0 +1,65 @@
+// Profiles as JSON.
+#include "lab/profile/profile_file.h"
+
+#include <string>
+
+#include "core/fail.h"
+#include "lab/io/json_fields.h"
+#include "lab/profile/profile_fields.h"
+
+namespace tamis::lab {
+namespace {
+
+/// Far longer than a profile of any model; a larger file is something else.
+constexpr io::JsonFormat profile_format{.a_file = "a profile",
+                                        .format = "tamis-profile",
+                                        .version = 1,
+                                        .longest = 100'000'000,
+                                        .written_by = "tamis profile --out"};
+
+/// What `compare_profiles` and others rely on.
+void check_heads(const std::string& file, const Profile& profile) {
+  if (profile.options.rows.eps.empty()) core::fail(Code::input, "{}: eps must not be empty", file);
+  for (std::size_t i = 0; i < profile.heads.size(); ++i) {
+    const HeadProfile& head = profile.heads[i];
+    if (head.by_eps.size() != profile.options.rows.eps.size())
+      core::fail(Code::input, "{}: heads[{}] has {} eps where the profile has {}", file, i,
+                 head.by_eps.size(), profile.options.rows.eps.size());
+    for (std::size_t e = 0; e < head.by_eps.size(); ++e)
+      if (head.by_eps[e].eps != profile.options.rows.eps[e])
+        core::fail(Code::input, "{}: heads[{}] has eps {} where the profile has {}", file, i,
+                   head.by_eps[e].eps, profile.options.rows.eps[e]);
+    if (i > 0 && std::pair(head.layer, head.head) <=
+                     std::pair(profile.heads[i - 1].layer, profile.heads[i - 1].head))
+      core::fail(Code::input, "{}: heads[{}] is head {} of layer {}; heads must ascend, each once",
+                 file, i, head.head, head.layer);
+  }
+}
+
+}  // namespace
+
+std::string profile_text(const Profile& profile) {
+  Profile copy = profile;  // fields() reads and writes through the same references
+  io::JsonWriter writer(profile_format);
+  fields(writer, copy);
+  return writer.text();
+}
+
+void write_profile(const std::string& path, const Profile& profile) {
+  write_text(path, profile_text(profile));
+}
+
+Profile profiling::parse_profile(const core::ByteSource& source) {
+  const io::JsonReader::Json json = io::parse_json_file(source, profile_format);
+  Profile profile;
+  io::JsonReader reader(source.name(), profile_format, json);
+  fields(reader, profile);
+  check_heads(source.name(), profile);
+  return profile;
+}
+
+Profile read_profile(const std::string& path) {
+  return profiling::parse_profile(*core::open_file(path));
+}
+
+}  // namespace tamis::lab

@@ -1,0 +1,12 @@
+// A profile on bytes rather than on a path: what the fuzz target calls on memory.
+#pragma once
+
+#include <tamis/lab/profile.h>
+
+#include "core/file.h"
+
+namespace tamis::lab::profiling {
+
+Profile parse_profile(const core::ByteSource& source);
+
+}  // namespace tamis::lab::profiling

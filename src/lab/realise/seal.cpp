@@ -1,0 +1,84 @@
+#include "lab/realise/seal.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "lab/realise/least_queries.h"
+
+namespace tamis::lab::realisation {
+namespace {
+
+/// Values beyond f32 would become infinite, which no witness may be.
+bool fits(const std::vector<double>& values, DType dtype) {
+  for (const double value : values)
+    if (!std::isfinite(dtype == DType::f32 ? static_cast<double>(static_cast<float>(value))
+                                           : value))
+      return false;
+  return true;
+}
+
+std::optional<Sealed> seal_as(const Pattern& pattern, const Conditions& conditions,
+                              const Candidate& candidate, DType dtype, int threads,
+                              const ProgressCallback& progress) {
+  if (!fits(candidate.q, dtype) || !fits(candidate.k, dtype)) return std::nullopt;
+  Sealed sealed;
+  sealed.witness.q = tensor_of("q", candidate.rows, candidate.dim, candidate.q, dtype);
+  sealed.witness.k = tensor_of("k", candidate.cols, candidate.dim, candidate.k, dtype);
+  sealed.witness.made_for = conditions;
+  sealed.verification = verify(pattern, sealed.witness, conditions, threads, progress);
+  if (!sealed.verification.holds()) return std::nullopt;
+  return sealed;
+}
+
+/// The keys as the type stores them: queries are then made for these.
+std::vector<double> rounded(const std::vector<double>& values, DType dtype) {
+  std::vector<double> result = values;
+  if (dtype == DType::f32)
+    for (double& value : result) value = static_cast<double>(static_cast<float>(value));
+  return result;
+}
+
+}  // namespace
+
+Tensor tensor_of(const char* name, std::int64_t rows, std::int64_t cols,
+                 const std::vector<double>& values, DType dtype) {
+  Tensor tensor({name, dtype, {rows, cols}});
+  if (dtype == DType::f64) {
+    std::memcpy(tensor.bytes().data(), values.data(), tensor.bytes().size());
+    return tensor;
+  }
+  auto* out = reinterpret_cast<float*>(tensor.bytes().data());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<float>(values[i]);
+  return tensor;
+}
+
+std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions,
+                           const Candidate& candidate, int threads,
+                           const ProgressCallback& progress) {
+  auto sealed = seal_as(pattern, conditions, candidate, DType::f32, threads, progress);
+  return sealed ? std::move(sealed)
+                : seal_as(pattern, conditions, candidate, DType::f64, threads, progress);
+}
+
+std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& conditions,
+                                    const Candidate& candidate, int threads,
+                                    const ProgressCallback& progress) {
+  // Rounding is rarely as bad as its bound: where that leaves no room, a fourth of it may do.
+  for (const auto& [dtype, unit] :
+       {std::pair(DType::f32, 0x1p-24), std::pair(DType::f32, 0x1p-26),
+        std::pair(DType::f64, 0x1p-53), std::pair(DType::f64, 0x1p-55)}) {
+    if (!fits(candidate.k, dtype)) continue;
+    Candidate shortest{candidate.rows, candidate.cols, candidate.dim, candidate.q,
+                       rounded(candidate.k, dtype)};
+    LeastQueries least = least_queries(pattern, conditions, shortest, unit, threads, progress);
+    if (least.impossible >= 0) continue;
+    shortest.q = std::move(least.q);
+    if (auto sealed = seal_as(pattern, conditions, shortest, dtype, threads, progress))
+      return sealed;
+  }
+  return candidate.q.empty() ? std::nullopt
+                             : seal(pattern, conditions, candidate, threads, progress);
+}
+
+}  // namespace tamis::lab::realisation

@@ -1,0 +1,90 @@
+// SQLite with our errors: a connection and its statements, closed when they go out of scope.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tamis::lab::sweep {
+
+/// No text of a store is longer, so that a hostile one cannot exhaust memory.
+constexpr int most_text = 1 << 22;
+
+class Database {
+ public:
+  /// `name` is what SQLite opens, `path` what messages call it. Hostile content can run nothing:
+  /// triggers, views and functions in the schema are off.
+  Database(std::string path, const std::string& name, int flags);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void run(const char* sql) { check(try_run(sql)); }
+  /// SQLite's code.
+  int try_run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
+  /// Throws our error unless `code` says that all went well.
+  void check(int code) const;
+  [[noreturn]] void fail_damaged(std::string_view what) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] sqlite3* handle() const { return handle_; }
+
+ private:
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+class Statement {
+ public:
+  Statement(const Database& database, const char* sql);
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  /// Places count from 1. Throws `usage` for a text above `most_text`. Text must stay where it is
+  /// until the statement is reset.
+  void bind(int place, std::string_view text);
+  void bind(int place, std::int64_t number);
+  void bind(int place, double number);
+  void bind_null(int place);
+  /// True while there is a row.
+  bool step();
+  /// Ready to bind and to step again.
+  void reset() { sqlite3_reset(statement_); }
+
+  /// Of the row. Columns count from 0; throws `input` where the type is another.
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::optional<std::string> text_or_null(int column) const;
+  [[nodiscard]] std::int64_t whole(int column) const;
+  [[nodiscard]] bool is_null(int column) const {
+    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+  }
+  /// Finite and not negative.
+  [[nodiscard]] double seconds(int column) const;
+
+ private:
+  const Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+/// Rolled back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database, const char* begin = "BEGIN IMMEDIATE")
+      : database_(database) {
+    database_.run(begin);
+  }
+  ~Transaction() {
+    if (sqlite3_get_autocommit(database_.handle()) == 0) database_.try_run("ROLLBACK");
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit() { database_.run("COMMIT"); }
+
+ private:
+  Database& database_;
+};
+
+}  // namespace tamis::lab::sweep
