@@ -50,10 +50,8 @@ ProbabilityInterval clopper_pearson(std::int64_t accepted, std::int64_t draws, d
                draws);
   if (!(delta > 0 && delta < 1))
     core::fail(Code::usage, "delta is {}; it must lie between 0 and 1", delta);
-  const auto yes = static_cast<double>(accepted);
-  const auto no = static_cast<double>(draws - accepted);
-  return {accepted == 0 ? 0 : stats::beta_quantile(yes, no + 1, delta / 2),
-          accepted == draws ? 1 : stats::beta_quantile(yes + 1, no, 1 - delta / 2)};
+  const auto [low, high] = stats::clopper_pearson_bounds(accepted, draws, delta / 2);
+  return {low, high};
 }
 
 DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t n, double Q,

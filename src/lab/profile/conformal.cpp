@@ -138,12 +138,10 @@ Coverage coverage(std::int64_t covered, std::int64_t rows, double confidence) {
   Coverage result;
   result.rows = rows;
   result.covered = covered;
-  const double hits = static_cast<double>(covered);
-  const double misses = static_cast<double>(rows - covered);
-  const double tail = 0.5 * (1 - confidence);
-  result.rate = rows > 0 ? hits / static_cast<double>(rows) : nan;
-  result.low = covered > 0 ? stats::beta_quantile(hits, misses + 1, tail) : 0;
-  result.high = covered < rows ? stats::beta_quantile(hits + 1, misses, 1 - tail) : 1;
+  const auto [low, high] = stats::clopper_pearson_bounds(covered, rows, 0.5 * (1 - confidence));
+  result.rate = rows > 0 ? static_cast<double>(covered) / static_cast<double>(rows) : nan;
+  result.low = low;
+  result.high = high;
   return result;
 }
 

@@ -48,28 +48,33 @@ TEST(Special, LogTailMeetsItselfWhereTheSeriesTakesOver) {
               2e-6);
 }
 
-TEST(Special, BetaIsItsClosedFormsAndItsBinomialSums) {
-  for (const double x : {0.01, 0.3, 0.5, 0.77, 0.999}) {
-    EXPECT_NEAR(lab::stats::beta_cdf(3.5, 1, x), std::pow(x, 3.5), 1e-12);
-    EXPECT_NEAR(lab::stats::beta_cdf(1, 2.5, x), 1 - std::pow(1 - x, 2.5), 1e-12);
-    EXPECT_NEAR(lab::stats::beta_cdf(40, 7, x), 1 - lab::stats::beta_cdf(7, 40, 1 - x), 1e-12);
-    // I_x(a, b) = P(Binomial(a + b − 1, x) ≥ a).
-    double sum = 0;
-    for (int i = 12; i <= 30; ++i)
-      sum += std::exp(std::lgamma(31) - std::lgamma(i + 1) - std::lgamma(31 - i) + i * std::log(x) +
-                      (30 - i) * std::log1p(-x));
-    EXPECT_NEAR(lab::stats::beta_cdf(12, 19, x), sum, 1e-11);
+/// P(Binomial(trials, p) ≥ least).
+double binomial_tail(std::int64_t trials, std::int64_t least, double p) {
+  double sum = 0;
+  for (std::int64_t i = least; i <= trials; ++i) {
+    const auto x = static_cast<double>(i);
+    const auto n = static_cast<double>(trials);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) +
+                    x * std::log(p) + (n - x) * std::log1p(-p));
   }
-  EXPECT_EQ(lab::stats::beta_cdf(2, 3, 0), 0);
-  EXPECT_EQ(lab::stats::beta_cdf(2, 3, 1), 1);
+  return sum;
 }
 
-TEST(Special, BetaQuantileUndoesBeta) {
-  for (const double p : {1e-6, 0.025, 0.5, 0.975})
-    for (const double a : {0.5, 3.0, 80.0})
-      for (const double b : {0.7, 9.0, 300.0})
-        EXPECT_NEAR(lab::stats::beta_cdf(a, b, lab::stats::beta_quantile(a, b, p)), p, 1e-9)
-            << a << ' ' << b << ' ' << p;
+TEST(Special, ClopperAndPearsonsEndsAreWhereBinomialTailsHaveTheirShare) {
+  for (const double tail : {1e-6, 0.025, 0.4})
+    for (const std::int64_t trials : {1, 7, 300})
+      for (const std::int64_t successes : {std::int64_t{0}, std::int64_t{1}, trials / 2, trials}) {
+        const auto [low, high] = lab::stats::clopper_pearson_bounds(successes, trials, tail);
+        if (successes == 0)
+          EXPECT_EQ(low, 0);
+        else
+          EXPECT_NEAR(binomial_tail(trials, successes, low), tail, 1e-9);
+        if (successes == trials)
+          EXPECT_EQ(high, 1);
+        else
+          EXPECT_NEAR(1 - binomial_tail(trials, successes + 1, high), tail, 1e-9);
+      }
+  EXPECT_EQ(lab::stats::clopper_pearson_bounds(0, 0, 0.05).high, 1);
 }
 
 TEST(Special, FisherTailIsItsClosedFormForTwoDegrees) {
@@ -87,7 +92,7 @@ TEST(Special, NothingWritesTheSignThatLgammaLeavesForTheWholeProcess) {
   EXPECT_GT(lab::stats::chi_squared_tail(0.5, 20), 0);
   EXPECT_GT(lab::stats::f_tail(2, 3, 4), 0);
   EXPECT_GT(lab::stats::student_quantile(5, 0.9), 0);
-  EXPECT_GT(lab::stats::beta_quantile(3, 4, 0.1), 0);
+  EXPECT_GT(lab::stats::clopper_pearson_bounds(3, 7, 0.1).low, 0);
   const std::vector<std::vector<lab::Acceptance>> matrices(1, {{4, 100, 3}, {8, 100, 50}});
   EXPECT_GE(lab::dmin_law(matrices, 16, 0.5, 0.05, 4, 2).window_error, 0);
   EXPECT_EQ(::signgam, 7);
