@@ -162,20 +162,10 @@ void Files::check() const {
 }
 
 std::vector<lab::TraceLayer> chosen_layers(const lab::Trace& trace,
-                                           const std::vector<std::int64_t>& numbers) {
-  const auto all = trace.layers();
-  if (numbers.empty()) return {all.begin(), all.end()};
-  std::vector<lab::TraceLayer> chosen;
-  for (const lab::TraceLayer& layer : all)
-    if (std::ranges::find(numbers, layer.layer) != numbers.end()) chosen.push_back(layer);
-  for (const std::int64_t number : numbers) {
-    if (std::ranges::find(all, number, &lab::TraceLayer::layer) != all.end()) continue;
-    std::vector<std::int64_t> held;
-    for (const lab::TraceLayer& layer : all) held.push_back(layer.layer);
-    throw Error(Code::usage, fmt::format("--layer {}: {} has no such layer; it has {}", number,
-                                         trace.path(), fmt::join(held, ", ")));
-  }
-  return chosen;
+                                           const std::vector<std::int64_t>& numbers) try {
+  return trace.layers(numbers);
+} catch (const Error& error) {
+  throw Error(error.code(), fmt::format("--layer: {}", error.what()));
 }
 
 }  // namespace tamis::cli

@@ -1,5 +1,5 @@
 // Reads the budgets in a profile.
-#include "lab/profile/budgets.h"
+#include "lab/profile/profile_file.h"
 #include "target.h"
 
 void fuzz_one(std::span<const std::byte> bytes) {

@@ -7,8 +7,16 @@
 #include <vector>
 
 #include <tamis/attention.h>
+#include <tamis/lab/trace.h>
 
 namespace tamis::cli {
+
+/// Page tables over the keys and values of a layer, which must outlive them.
+inline PageTables pages_of(const Shape& shape, const lab::Trace& trace,
+                           const lab::LayerData& data) {
+  return {shape.dtype,    data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
+          trace.tokens(), shape.head_dim,        shape.value_dim};
+}
 
 /// Rows that are contiguous in the layer, as a call of their own.
 struct Block {

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "attend/blocks.h"
-#include "attend/rounding.h"
 #include "terminal/interrupt.h"
 
 namespace tamis::cli {
@@ -14,18 +13,17 @@ namespace {
 constexpr std::int64_t rows_per_call = 8192;
 
 /// Every key and value was read; what is left to certify is rounding.
-std::vector<Certificate> certify(const lab::Trace& trace, const lab::TraceLayer& layer,
-                                 const lab::LayerData& data) {
-  const std::vector<Rounding> roundings = layer_rounding(trace, layer, data);
+std::vector<Certificate> certify(const lab::Trace& trace, const Shape& shape,
+                                 const std::vector<Rounding>& roundings) {
   std::vector<Certificate> certificates(roundings.size());
   for (std::size_t row = 0; row < roundings.size(); ++row) {
     Certificate& certificate = certificates[row];
     certificate.tau = roundings[row].tau;
     certificate.error = roundings[row].error;
     certificate.lse_error = roundings[row].lse;
-    const std::int64_t keys = trace.seen()[row % static_cast<std::size_t>(layer.shape.queries)];
+    const std::int64_t keys = trace.seen()[row % static_cast<std::size_t>(shape.queries)];
     certificate.raw_keys = certificate.raw_values = keys;
-    certificate.bytes = certificate.dense_bytes = keys * token_bytes(layer.shape);
+    certificate.bytes = certificate.dense_bytes = keys * token_bytes(shape);
   }
   return certificates;
 }
@@ -40,8 +38,7 @@ LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
   result.layer = layer;
   result.out.resize(static_cast<std::size_t>(shape.rows() * shape.value_dim));
   result.lse.resize(static_cast<std::size_t>(shape.rows()));
-  const PageTables pages(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
-                         trace.tokens(), shape.head_dim, shape.value_dim);
+  const PageTables pages = pages_of(shape, trace, data);
   const View<const float> q(data.q.data(), shape.rows(), shape.head_dim);
   const View<float> out(result.out.data(), shape.rows(), shape.value_dim);
   progress.enter(attention_stage);
@@ -57,7 +54,9 @@ LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
     progress.advance(pairs_of(trace, layer) * static_cast<double>(rows) /
                      static_cast<double>(shape.rows()));
   }
-  result.certificates = certify(trace, layer, data);
+  std::vector<Rounding> roundings(static_cast<std::size_t>(shape.rows()));
+  dense_rounding(shape, q, pages.heads(), trace.seen(), roundings);
+  result.certificates = certify(trace, shape, roundings);
   return result;
 }
 

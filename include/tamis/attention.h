@@ -114,4 +114,9 @@ struct Rounding {
 TAMIS_API Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_norm,
                                       double key_norm, double value_norm);
 
+/// `attention_rounding` of every row of a call of `dense` with the same arguments. Reads Q, K and V
+/// once, on the calling thread, and allocates 16 bytes per token. Safe to call concurrently.
+TAMIS_API void dense_rounding(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                              std::span<const std::int64_t> seen, std::span<Rounding> roundings);
+
 }  // namespace tamis

@@ -1,7 +1,10 @@
 // How far f32 attention can be from exact attention. Every constant is derived in docs/rounding.md.
+#include "attention/rounding.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <tamis/attention.h>
 
@@ -12,12 +15,44 @@
 namespace tamis {
 namespace {
 
-constexpr double u = 0x1p-24;  // unit roundoff of f32
+constexpr double u = attention::unit_roundoff;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// (1 + u)^k − 1 at most, for k roundings in a row; nothing is known from k = 2²⁴ on.
 double gamma(double k) { return k * u < 1 ? k * u / (1 - k * u) : infinity; }
+
+/// Upper bounds on the norms of rows of K or V: entry t holds for rows 0 … t.
+template <class Element>
+std::vector<double> largest_norms(const void* const* pages, std::int64_t stride,
+                                  std::int64_t tokens, std::int64_t dim) {
+  std::vector<double> largest(static_cast<std::size_t>(tokens));
+  double so_far = 0;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const auto* row =
+        static_cast<const Element*>(pages[t / page_tokens]) + t % page_tokens * stride;
+    double squares = 0;
+    for (std::int64_t c = 0; c < dim; ++c) {
+      const double x = to_float(row[c]);
+      squares += x * x;
+    }
+    largest[static_cast<std::size_t>(t)] = so_far =
+        std::max(so_far, attention::root_above(squares));
+  }
+  return largest;
+}
+
+std::vector<double> largest_norms(DType dtype, const void* const* pages, std::int64_t stride,
+                                  std::int64_t tokens, std::int64_t dim) {
+  switch (dtype) {
+    case DType::f16:
+      return largest_norms<f16>(pages, stride, tokens, dim);
+    case DType::bf16:
+      return largest_norms<bf16>(pages, stride, tokens, dim);
+    default:
+      return largest_norms<float>(pages, stride, tokens, dim);
+  }
+}
 
 }  // namespace
 
@@ -55,6 +90,30 @@ Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_
   // These few operations in f64 err by less than one part in 10^12 themselves.
   constexpr double safety = 1 + 1e-12;
   return {std::min(1.0, bound.tau * safety), bound.error * safety, bound.lse * safety};
+}
+
+void dense_rounding(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
+                    std::span<const std::int64_t> seen, std::span<Rounding> roundings) {
+  attention::check_arguments(shape, q, kv, seen);
+  if (std::ssize(roundings) != shape.rows())
+    core::fail(Code::usage, "there is room for {} roundings; it must be {}, one per row",
+               roundings.size(), shape.rows());
+  for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
+    const KvPages& head = kv[static_cast<std::size_t>(h)];
+    const auto key_norm =
+        largest_norms(shape.dtype, head.k, head.k_stride, head.tokens, shape.head_dim);
+    const auto value_norm =
+        largest_norms(shape.dtype, head.v, head.v_stride, head.tokens, shape.value_dim);
+    const std::int64_t first = h * shape.group() * shape.queries;
+    for (std::int64_t r = first; r < first + shape.group() * shape.queries; ++r) {
+      const std::int64_t keys = attention::keys_seen(seen, r % shape.queries, head);
+      const auto last = static_cast<std::size_t>(keys - 1);
+      roundings[static_cast<std::size_t>(r)] =
+          keys == 0 ? Rounding{}
+                    : attention_rounding(shape, keys, attention::norm_above(q.row(r)),
+                                         key_norm[last], value_norm[last]);
+    }
+  }
 }
 
 }  // namespace tamis

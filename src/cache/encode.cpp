@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "attention/rounding.h"
+
 namespace tamis::cache {
 namespace {
 
-constexpr double u = 0x1p-24;  // unit roundoff of f32
+constexpr double u = attention::unit_roundoff;
 
 /// Also where floats are denormal.
 float rounded_up(double x) { return static_cast<float>(x * (1 + 0x1p-22) + 0x1p-149); }

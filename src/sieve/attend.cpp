@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/rounding.h"
 #include "attention/workspace.h"
 #include "core/fail.h"
 #include "core/parallel.h"
@@ -147,7 +148,7 @@ double write_row(const Call& call, const Place& place, const float* from) {
     const double by = static_cast<double>(rounded) - static_cast<double>(from[c]);
     moved2 += by * by;
   }
-  return std::sqrt(moved2) * (1 + 0x1p-40);
+  return attention::root_above(moved2);
 }
 
 void write_result(const Call& call, const Place& place, const float* out, float lse,
@@ -251,7 +252,7 @@ sieve::Problem problem_of(const Call& call, const Plan::Item& item,
       norm2 += static_cast<double>(row[c]) * static_cast<double>(row[c]);
     }
     std::fill(row + call.layout.key_dim, row + d32, 0.0F);
-    problem.query_norm[i] = std::sqrt(norm2) * (1 + 0x1p-40);
+    problem.query_norm[i] = attention::root_above(norm2);
     if (call.weights != nullptr)
       problem.told[i] = call.weights->weight +
                         static_cast<std::int64_t>(place.row(call.heads)) * call.weights->tokens;

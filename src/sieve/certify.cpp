@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/rounding.h"
 #include "sieve/error_model.h"
 
 namespace tamis::sieve {
@@ -33,7 +34,7 @@ double write_output(const Problem& problem, const RawResult& raw, const float* r
     out[c] = static_cast<float>(sum[c] / used);
     norm2 += static_cast<double>(out[c]) * out[c];
   }
-  return std::sqrt(norm2) * (1 + 0x1p-40);
+  return attention::root_above(norm2);
 }
 
 /// Σ over blocks of (uncertainty of the block)·(distance of its values' mean from the output), for

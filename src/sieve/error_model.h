@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "attention/rounding.h"
 #include "cache/block.h"
 
 namespace tamis::sieve {
 
-inline constexpr double unit_roundoff = 0x1p-24;
+using attention::unit_roundoff;
 inline constexpr double log_2 = 0.6931471805599454;  // rounded up
 
 /// e^y − 1, at least, and at most .02 % above it; y ≥ 0.

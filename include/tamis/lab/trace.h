@@ -62,6 +62,10 @@ class TAMIS_API Trace {
   [[nodiscard]] std::span<const std::int64_t> seen() const { return seen_; }
   /// By ascending layer number.
   [[nodiscard]] std::span<const TraceLayer> layers() const { return layers_; }
+  /// The layer of this number. Throws `usage`, naming the layers that there are, if there is none.
+  [[nodiscard]] const TraceLayer& layer(std::int64_t number) const;
+  /// The layers of these numbers, ascending; all layers if no number is given. Throws as `layer`.
+  [[nodiscard]] std::vector<TraceLayer> layers(std::span<const std::int64_t> numbers) const;
   [[nodiscard]] const std::optional<Rotary>& rotary() const { return rotary_; }
 
   /// Throws `input` if q, k or v hold NaN or infinity, naming the tensor and where.

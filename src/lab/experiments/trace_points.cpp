@@ -1,10 +1,6 @@
 #include "lab/experiments/trace_points.h"
 
-#include <algorithm>
-
 #include <tamis/text.h>
-
-#include "core/fail.h"
 
 namespace tamis::lab::experiments {
 
@@ -13,12 +9,7 @@ Json layer_parameters(const SweepTrace& trace, const TraceLayer& layer) {
 }
 
 const TraceLayer& layer_of(const SweepTrace& trace, const Json& parameters) {
-  const std::int64_t wanted = parameters.at("layer");
-  const auto layers = trace.trace.layers();
-  const auto at = std::ranges::find(layers, wanted, &TraceLayer::layer);
-  if (at == layers.end())
-    core::fail(Code::input, "{} has no layer {}", printable(trace.name), wanted);
-  return *at;
+  return trace.trace.layer(parameters.at("layer"));
 }
 
 std::string trace_name(const GridRequest& request) {

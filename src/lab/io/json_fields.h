@@ -183,27 +183,41 @@ class JsonReader {
   const Json& json_;
 };
 
-/// The file as JSON, of that format and version. Memory: a few times its bytes.
-inline JsonReader::Json parse_json_file(const core::ByteSource& source, const JsonFormat& format) {
+/// The file as JSON. Memory: a few times its bytes.
+inline JsonReader::Json parse_json(const core::ByteSource& source, const JsonFormat& format) {
   using Json = JsonReader::Json;
   const std::string& file = source.name();
   if (source.size() > format.longest)
     core::fail(Code::input, "{}: has {} bytes; {} has at most {}", file, source.size(),
                format.a_file, format.longest);
+  const std::string text = core::read_all(source);
+  const auto refuse = [&](std::size_t byte) {
+    core::fail(Code::input, "{}: is not JSON from its byte {} on; give {}", file, byte,
+               format.a_file);
+  };
+  // The parser would take a zero byte for the end of the text.
+  if (const auto zero = text.find('\0'); zero != std::string::npos) refuse(zero + 1);
   Json json;
   try {
-    const std::string text = core::read_all(source);
     refuse_repeated_keys(file, text);
     json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    refuse(error.byte);
   } catch (const Json::out_of_range& error) {
     // Its message ends with the number in quotes; nothing else in a text is out of range.
     const std::string_view message = error.what();
     const std::size_t quote_at = std::min(message.find('\''), message.size());
     core::fail(Code::input, "{}: the number {} is too large for a double; give {}", file,
                printable(message.substr(quote_at, 80)), format.a_file);
-  } catch (const Json::exception&) {
-    core::fail(Code::input, "{}: is not JSON; give {}", file, format.a_file);
   }
+  return json;
+}
+
+/// The file as JSON, which must name that format and version.
+inline JsonReader::Json parse_json_file(const core::ByteSource& source, const JsonFormat& format) {
+  using Json = JsonReader::Json;
+  const std::string& file = source.name();
+  Json json = parse_json(source, format);
   if (!json.is_object() || json.value("format", Json()) != format.format)
     core::fail(Code::input, "{}: is not {} that `{}` wrote (\"format\" must be \"{}\")", file,
                format.a_file, format.written_by, format.format);

@@ -3,21 +3,11 @@
 #include <tamis/lab/trace.h>
 
 #include <algorithm>
+#include <string>
 
 #include "lab/io/trace_checks.h"
 
 namespace tamis::lab {
-namespace {
-
-/// `layer` as the trace has it: what the caller holds may come from another trace.
-const TraceLayer& own_layer(const Trace& trace, const TraceLayer& layer) {
-  const auto found = std::ranges::lower_bound(trace.layers(), layer.layer, {}, &TraceLayer::layer);
-  if (found == trace.layers().end() || found->layer != layer.layer)
-    core::fail(Code::usage, "{}: there is no layer {}", trace.path(), layer.layer);
-  return *found;
-}
-
-}  // namespace
 
 Trace::Trace(const std::string& path) : Trace(SafetensorsFile(path)) {}
 
@@ -55,8 +45,26 @@ Trace::Trace(SafetensorsFile file) : file_(std::move(file)) {
   rotary_ = check.rotary(head_dim);
 }
 
+const TraceLayer& Trace::layer(std::int64_t number) const {
+  const auto found = std::ranges::lower_bound(layers_, number, {}, &TraceLayer::layer);
+  if (found != layers_.end() && found->layer == number) return *found;
+  std::string held;
+  for (const TraceLayer& layer : layers_)
+    held += (held.empty() ? "" : ", ") + std::to_string(layer.layer);
+  core::fail(Code::usage, "{}: there is no layer {}; it has {}", path(), number, held);
+}
+
+std::vector<TraceLayer> Trace::layers(std::span<const std::int64_t> numbers) const {
+  if (numbers.empty()) return layers_;
+  for (const std::int64_t number : numbers) (void)layer(number);
+  std::vector<TraceLayer> chosen;
+  for (const TraceLayer& layer : layers_)
+    if (std::ranges::find(numbers, layer.layer) != numbers.end()) chosen.push_back(layer);
+  return chosen;
+}
+
 LayerData Trace::read(const TraceLayer& layer) const {
-  const std::int64_t number = own_layer(*this, layer).layer;
+  const std::int64_t number = this->layer(layer.layer).layer;
   const io::TraceChecks check(file_);
   return {check.read_finite(io::tensor_name(number, "q")).to_f32(),
           check.read_finite(io::tensor_name(number, "k")),
@@ -64,7 +72,7 @@ LayerData Trace::read(const TraceLayer& layer) const {
 }
 
 LayerWeights Trace::read_weights(const TraceLayer& layer) const {
-  const TraceLayer& own = own_layer(*this, layer);
+  const TraceLayer& own = this->layer(layer.layer);
   const io::TraceChecks check(file_);
   if (!own.has_weights) check.fail_file("layer {} has no w_q and w_k", own.layer);
   return {check.read_finite(io::tensor_name(own.layer, "w_q")),
@@ -72,7 +80,7 @@ LayerWeights Trace::read_weights(const TraceLayer& layer) const {
 }
 
 std::vector<double> Trace::read_weight_norms(const TraceLayer& layer) const {
-  const TraceLayer& own = own_layer(*this, layer);
+  const TraceLayer& own = this->layer(layer.layer);
   const io::TraceChecks check(file_);
   if (!own.has_weight_norms) check.fail_file("layer {} has no w_norm", own.layer);
   return check.read_bounds(io::tensor_name(own.layer, "w_norm"), true);

@@ -11,17 +11,6 @@
 namespace tamis::lab {
 namespace {
 
-const TraceLayer& layer_of(const Trace& trace, std::int64_t number) {
-  const auto found = std::ranges::find(trace.layers(), number, &TraceLayer::layer);
-  if (found == trace.layers().end()) {
-    std::string held;
-    for (const TraceLayer& layer : trace.layers())
-      held += fmt::format("{}{}", held.empty() ? "" : ", ", layer.layer);
-    core::fail(Code::usage, "{}: there is no layer {}; it has {}", trace.path(), number, held);
-  }
-  return *found;
-}
-
 /// All keys of one KV head.
 std::vector<double> keys_of(const Tensor& k, std::int64_t head, std::int64_t tokens,
                             std::int64_t dim) {
@@ -47,7 +36,7 @@ std::vector<double> logits_of(std::span<const float> query, std::span<const doub
 
 Pattern top_keys_pattern(const Trace& trace, std::int64_t layer, std::int64_t head,
                          std::int64_t k) {
-  const TraceLayer& chosen = layer_of(trace, layer);
+  const TraceLayer& chosen = trace.layer(layer);
   const Shape& shape = chosen.shape;
   if (head < 0 || head >= shape.query_heads)
     core::fail(Code::usage, "{}: there is no head {} in layer {}; its query heads are 0 to {}",

@@ -72,8 +72,8 @@ std::uint64_t split_seed(std::uint64_t seed, std::int64_t layer, std::int64_t he
 }
 
 KEpsProfile profile_k_eps(const Columns& columns, const RowFigures& figures, std::size_t e,
-                               std::uint64_t seed, const GaussianNull& null,
-                               const ProfileOptions& options) {
+                          std::uint64_t seed, const GaussianNull& null,
+                          const ProfileOptions& options) {
   const std::vector<double> n = columns.of(figures.n);
   const std::vector<double> sigma = columns.of(figures.sigma);
   const std::vector<double> k_eps = columns.of(figures.k_eps, figures.eps.size(), e);

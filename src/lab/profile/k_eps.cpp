@@ -5,13 +5,14 @@
 #include <functional>
 #include <numbers>
 
+#include "attention/rounding.h"
 #include "kernels/kernels.h"
 #include "lab/stats/sum.h"
 
 namespace tamis::lab::profiling {
 namespace {
 
-constexpr double u = 0x1p-24;
+constexpr double u = attention::unit_roundoff;
 
 /// Relative error of a weight 2^t, 0 ≥ t ≥ −depth, in f32: t is rounded once, exp2 errs on its own.
 /// The factor covers products of errors, which are below 10⁻⁵ each.
@@ -59,7 +60,8 @@ Range from_f32(std::int64_t n, Ranking& ranking, double eps) {
   std::int64_t k = 0;
   int bucket = 0;
   for (int round = 0; round < 2; ++round) {  // sorting the bucket moves mass forward within it
-    const std::int64_t block = ranking.first_block([&](double mass) { return mass >= surely_short; });
+    const std::int64_t block =
+        ranking.first_block([&](double mass) { return mass >= surely_short; });
     k = std::max(32 * std::max<std::int64_t>(block - 1, 0), ranking.start(bucket));
     if (round == 1) break;
     bucket = ranking.bucket_at(k);

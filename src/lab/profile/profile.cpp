@@ -20,19 +20,6 @@ double logits_of(const Trace& trace, const TraceLayer& layer) {
   return keys * static_cast<double>(layer.shape.query_heads);
 }
 
-std::vector<TraceLayer> chosen_layers(const Trace& trace, const ProfileOptions& options) {
-  const auto all = trace.layers();
-  if (options.layers.empty()) return {all.begin(), all.end()};
-  for (const std::int64_t wanted : options.layers)
-    if (std::ranges::find(all, wanted, &TraceLayer::layer) == all.end())
-      core::fail(Code::usage, "{} has no layer {}", trace.path(), wanted);
-  std::vector<TraceLayer> chosen;
-  std::ranges::copy_if(all, std::back_inserter(chosen), [&](const TraceLayer& layer) {
-    return std::ranges::find(options.layers, layer.layer) != options.layers.end();
-  });
-  return chosen;
-}
-
 void check_options(const ProfileOptions& options) {
   profiling::check_row_options(options.rows);
   if (options.rows.eps.empty())
@@ -73,7 +60,7 @@ void in_layer(const Trace& trace, const TraceLayer& layer, const Body& body) try
 Profile profile(const Trace& trace, const ProfileOptions& options, Workspace& workspace,
                 const ProgressCallback& progress, const RowsCallback& rows) {
   check_options(options);
-  const std::vector<TraceLayer> layers = chosen_layers(trace, options);
+  const std::vector<TraceLayer> layers = trace.layers(options.layers);
   double total = 0;
   for (const TraceLayer& layer : layers) total += logits_of(trace, layer);
   std::vector<GaussianNull> nulls;

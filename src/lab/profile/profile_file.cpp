@@ -1,13 +1,23 @@
 // Profiles as JSON.
 #include "lab/profile/profile_file.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/fail.h"
 #include "lab/io/json_fields.h"
 #include "lab/profile/profile_fields.h"
 
 namespace tamis::lab {
+
+template <class A>
+void fields(A& a, HeadBudget& head) {
+  a("layer", head.layer);
+  a("head", head.head);
+  a("budget", head.budget);
+}
+
 namespace {
 
 /// Far longer than a profile of any model; a larger file is something else.
@@ -60,6 +70,26 @@ Profile profiling::parse_profile(const core::ByteSource& source) {
 
 Profile read_profile(const std::string& path) {
   return profiling::parse_profile(*core::open_file(path));
+}
+
+// Budgets are also read from a file that somebody wrote by hand and that holds nothing else.
+std::vector<HeadBudget> profiling::parse_profile_budgets(const core::ByteSource& source) {
+  const io::JsonReader::Json json = io::parse_json(source, profile_format);
+  std::vector<HeadBudget> heads;
+  io::JsonReader(source.name(), profile_format, json)("heads", heads);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> first;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const auto [found, added] = first.try_emplace({heads[i].layer, heads[i].head}, i);
+    if (!added)
+      core::fail(Code::input,
+                 "{}: heads[{}] and heads[{}] are both head {} of layer {}; a head may occur once",
+                 source.name(), found->second, i, heads[i].head, heads[i].layer);
+  }
+  return heads;
+}
+
+std::vector<HeadBudget> read_profile_budgets(const std::string& path) {
+  return profiling::parse_profile_budgets(*core::open_file(path));
 }
 
 }  // namespace tamis::lab

@@ -1,6 +1,8 @@
 // A profile on bytes rather than on a path: what the fuzz target calls on memory.
 #pragma once
 
+#include <vector>
+
 #include <tamis/lab/profile.h>
 
 #include "core/file.h"
@@ -8,5 +10,6 @@
 namespace tamis::lab::profiling {
 
 Profile parse_profile(const core::ByteSource& source);
+std::vector<HeadBudget> parse_profile_budgets(const core::ByteSource& source);
 
 }  // namespace tamis::lab::profiling

@@ -49,7 +49,7 @@ Ranking::Buckets Ranking::buckets_for(std::int64_t n, float top, float bottom) {
 }
 
 Ranking::Ranking(const kernels::RowKernels& kernels, const Buckets& buckets, std::int64_t n,
-             const RowScratch& scratch)
+                 const RowScratch& scratch)
     : buckets_(buckets),
       blocks_((n + block_keys - 1) / block_keys),
       weights_(scratch.grouped),

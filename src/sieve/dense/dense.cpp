@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "attention/few_rows.h"
+#include "attention/rounding.h"
 #include "attention/softmax_state.h"
 #include "attention/tiles.h"
 #include "sieve/arena.h"
@@ -111,7 +112,7 @@ Bounds begin(std::span<const float> query) {
     most = std::max(most, std::abs(x));
   }
   Bounds bounds{};
-  bounds.query_norm = std::sqrt(squares) * (1 + 0x1p-40);
+  bounds.query_norm = attention::root_above(squares);
   bounds.unit = most > 0 && std::isfinite(most) ? std::ldexp(1.0, std::ilogb(most)) : 1.0;
   bounds.top = -infinity;
   return bounds;
@@ -247,12 +248,6 @@ class Watch {
   std::int64_t count_ = 0;
 };
 
-double norm_of(std::span<const float> x) {
-  double squares = 0;
-  for (const float y : x) squares += static_cast<double>(y) * static_cast<double>(y);
-  return std::sqrt(squares) * (1 + 0x1p-40);
-}
-
 void Watch::certify(std::int64_t r, std::span<const float> out, float lse, Certificate& c) const {
   if (std::isnan(lse)) {
     c.tau = c.error = c.lse_error = infinity;
@@ -267,7 +262,7 @@ void Watch::certify(std::int64_t r, std::span<const float> out, float lse, Certi
   double tau = distance_of_octaves(row.width);
   double open = log_2 * row.width;  // of the log-sum-exp
   double error = infinity;
-  const double out_norm = norm_of(out);
+  const double out_norm = attention::norm_above(out);
   if (row.used > 0 && rounding.tau < 0.5) {
     // Computed weights are within a factor 1 + tau of the exact ones, but for those that vanished.
     const double factor = (1 + rounding.tau) * (1 + rounding.tau);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "attention/dense.h"
+#include "attention/rounding.h"
 #include "cache/encode.h"
 #include "sieve/error_model.h"
 
@@ -50,7 +51,7 @@ double largest_norm(const kernels::Kernels& kernels, kernels::KvType type, const
           &x, 1);
       sum += static_cast<double>(x) * static_cast<double>(x);
     }
-    most = std::max(most, std::sqrt(sum) * (1 + 0x1p-40));
+    most = std::max(most, attention::root_above(sum));
   }
   return most;
 }

@@ -256,7 +256,7 @@ TEST(RefutationFiles, ThatAreWrongAreRefusedWithASentenceThatNamesTheMember) {
   EXPECT_EQ(sentence("[]"),
             "input: is not a refutation that `tamis decide --refutation` wrote (\"format\" must be "
             "\"tamis-refutation\")");
-  EXPECT_EQ(sentence("{"), "input: is not JSON; give a refutation");
+  EXPECT_EQ(sentence("{"), "input: is not JSON from its byte 2 on; give a refutation");
   EXPECT_EQ(replaced("\"version\": 1", "\"version\": 2"),
             "input: is a refutation of a version that this tamis does not read; it reads 1");
   EXPECT_EQ(replaced("\"dim\": 3", "\"dim\": -3"), "input: dim must be a whole number, at least 0");

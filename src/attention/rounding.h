@@ -1,0 +1,23 @@
+// What every bound on rounding in this library is made of. docs/rounding.md derives the constants.
+#pragma once
+
+#include <cmath>
+#include <span>
+
+namespace tamis::attention {
+
+/// The unit roundoff of f32: an operation errs by at most this share of its result.
+inline constexpr double unit_roundoff = 0x1p-24;
+
+/// An upper bound on the square root of a sum of squares that was computed in f64 from at most 2¹⁰
+/// floats: the sum errs by less than 2⁻⁴², its root by half of that plus one rounding.
+inline double root_above(double squares) { return std::sqrt(squares) * (1 + 0x1p-40); }
+
+/// An upper bound on ‖x‖₂ of at most 2¹⁰ floats, whose squares never leave the range of f64.
+inline double norm_above(std::span<const float> x) {
+  double squares = 0;
+  for (const float value : x) squares += static_cast<double>(value) * static_cast<double>(value);
+  return root_above(squares);
+}
+
+}  // namespace tamis::attention
