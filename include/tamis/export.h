@@ -1,4 +1,4 @@
-// What leaves the shared library: everything else is compiled with hidden visibility.
+// TAMIS_API marks what the shared library exports. The rest is compiled with hidden visibility.
 #pragma once
 
 #if defined(TAMIS_STATIC)

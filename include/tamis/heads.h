@@ -1,4 +1,4 @@
-// What every layer's attention heads have in common: said once, used by the cache and by attention.
+// The sizes that the attention heads of a layer share, used by the cache and by attention.
 #pragma once
 
 #include <cstdint>

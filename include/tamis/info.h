@@ -1,4 +1,4 @@
-// What this build of tamis is and what it can use here.
+// The version of this build, and the instruction sets, cores and libraries that it can use here.
 #pragma once
 
 #include <string>
@@ -11,23 +11,24 @@ namespace tamis {
 
 TAMIS_API std::string_view version();
 
-/// A compiled set of kernels.
+/// A set of kernels compiled for one instruction set.
 struct Target {
   std::string_view name;  ///< "scalar", "avx2", "avx512"
-  bool runs_here;         ///< this CPU has what it needs
+  bool runs_here;         ///< this CPU has the instructions that it needs
 };
 
 /// All compiled targets, slowest first.
 TAMIS_API std::vector<Target> targets();
-/// The target in use: the last one that runs here, or the one the environment variable TAMIS_TARGET
-/// names. Throws `usage` if that names none or one this CPU cannot run. Decided once per process.
+/// The target in use: the last one that runs here, or the one that the environment variable
+/// TAMIS_TARGET names. Throws `usage` if that variable names no target, or one that this CPU cannot
+/// run. Chosen once per process.
 TAMIS_API std::string_view target();
-/// Cores this process may use.
+/// The number of cores that this process may use.
 TAMIS_API int hardware_threads();
-/// Whose threads work where none are named: "threads", the library's own, or "executor", those of
-/// set_default_executor.
+/// The threads that calls use when they are given no executor: "threads" for the library's own, or
+/// "executor" for the one set by set_default_executor.
 TAMIS_API std::string_view parallel_runtime();
-/// Libraries linked, with the versions found at run time, or compiled in: "GMP 6.2.1", …
+/// Libraries that are linked, with the versions found at run time, or compiled in: "GMP 6.2.1", …
 TAMIS_API std::vector<std::string> libraries();
 
 }  // namespace tamis

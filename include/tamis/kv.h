@@ -1,4 +1,4 @@
-// Keys and values in pages of 128 tokens: how dense attention and profiles read them.
+// Keys and values in pages of 128 tokens, the form in which dense attention and profiles read them.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,20 @@
 
 namespace tamis {
 
-/// The keys and values of one KV head: token t's key is row t % 128 of page t / 128.
-/// The memory is the caller's and must not change while a call reads it.
+/// The keys and values of one KV head. The key of token t is row t % 128 of page t / 128. The
+/// caller owns the memory and must not change it while a call reads it.
 struct KvPages {
   const void* const* k = nullptr;  ///< ⌈tokens / 128⌉ addresses
   const void* const* v = nullptr;  ///< the same number of addresses
   std::int64_t tokens = 0;
-  std::int64_t k_stride = 0;  ///< elements from one token's key to the next within a page
+  std::int64_t k_stride = 0;  ///< elements from one token's key to the next, within a page
   std::int64_t v_stride = 0;  ///< the same for values
-  /// The type of keys and values, where it is known; a call in another dtype then throws `usage`.
+  /// The type of keys and values, if known. A call with another dtype then throws `usage`.
   std::optional<DType> dtype{};
 };
 
-/// Page tables over arrays that are contiguous: k is [kv_heads, tokens, head_dim] and v is
-/// [kv_heads, tokens, value_dim]. Owns the tables, not the arrays. Allocates two pointers per
-/// page.
+/// Page tables over contiguous arrays: k is [kv_heads, tokens, head_dim] and v is
+/// [kv_heads, tokens, value_dim]. Owns the tables, not the arrays. Allocates two pointers per page.
 class TAMIS_API PageTables {
  public:
   PageTables(DType dtype, const void* k, const void* v, std::int64_t kv_heads, std::int64_t tokens,

@@ -1,12 +1,12 @@
-// How long calls report what they have done and are asked to stop.
+// The callback through which long calls report progress and can be cancelled.
 #pragma once
 
 #include <functional>
 
 namespace tamis {
 
-/// Told how much is done, from 0 to `total` in units of the call's own; returning false cancels,
-/// and the call throws `cancelled`. Runs on the thread that made the call.
+/// Receives the work done so far, from 0 to `total`, in units that the call chooses. If it returns
+/// false, the call throws `cancelled`. It runs on the thread that made the call.
 using ProgressCallback = std::function<bool(double done, double total)>;
 
 }  // namespace tamis

@@ -1,4 +1,4 @@
-// Text: from a file, fit to be shown; to a file, whole or not at all.
+// Text from files made safe to display, and text files that are written completely or not at all.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace tamis {
 
-/// Control characters (those of ASCII and U+0080 to U+009F), which could steer a terminal, and
-/// bytes that are not UTF-8 are written as \xNN; all else stays.
+/// Replaces control characters (those of ASCII and U+0080 to U+009F), which could control a
+/// terminal, and bytes that are not UTF-8 by \xNN. Everything else stays.
 [[nodiscard]] TAMIS_API std::string printable(std::string_view text);
 
-/// Writes under a temporary name beside `path`, syncs, then renames: `path` is never half written.
+/// Writes under a temporary name beside `path`, syncs, then renames, so that `path` is written
+/// completely or not at all.
 TAMIS_API void write_text(const std::string& path, std::string_view text);
 
 }  // namespace tamis

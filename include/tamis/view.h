@@ -1,4 +1,4 @@
-// A row-major matrix that somebody else owns. C++20 has no mdspan; this is all tamis needs of it.
+// A row-major matrix whose memory somebody else owns, as C++20 has no mdspan.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tamis {
 
-/// `rows` × `cols` elements, row i starting at data + i·stride. Copies are views of the same
-/// memory.
+/// A matrix of `rows` × `cols` elements; row i starts at data + i·stride. A copy is a view of the
+/// same memory.
 template <class T>
 struct View {
   T* data = nullptr;
@@ -25,7 +25,7 @@ struct View {
   [[nodiscard]] std::span<T> row(std::int64_t i) const {
     return {data + i * stride, static_cast<std::size_t>(cols)};
   }
-  /// Rows first … first + count − 1.
+  /// Rows first … first + count − 1, as a view.
   [[nodiscard]] View middle_rows(std::int64_t first, std::int64_t count) const {
     return {data + first * stride, count, cols, stride};
   }

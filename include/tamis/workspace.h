@@ -1,5 +1,5 @@
-// Scratch memory and the threads that work with it, owned by the caller so that hot calls allocate
-// nothing.
+// Scratch memory and the threads that work with it. The caller owns them, so that hot calls
+// allocate nothing.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace tamis {
 
-/// One per calling thread: a call throws `usage` if another thread's call is using its Workspace.
-/// Scratch grows to the largest call it has seen and is kept. Results never depend on the number of
-/// threads.
+/// Use one Workspace per calling thread: a call throws `usage` if another thread's call is using
+/// its Workspace. The scratch memory grows to the needs of the largest call so far and is kept.
+/// Results never depend on the number of threads.
 class TAMIS_API Workspace {
  public:
-  /// `threads` = 0, or more than there are, takes all of the default executor: every core this
-  /// process may use.
+  /// `threads` = 0, or more than the default executor has, uses all of it, which is every core that
+  /// this process may use.
   explicit Workspace(int threads = 0);
-  /// The same on an executor of the caller's, which must outlive it.
+  /// The same on the caller's executor, which must outlive the Workspace.
   Workspace(int threads, Executor& executor);
   ~Workspace();
   Workspace(Workspace&&) noexcept;
@@ -26,7 +26,7 @@ class TAMIS_API Workspace {
   [[nodiscard]] int threads() const;
 
   struct Impl;
-  /// Throws `usage` if it was moved from.
+  /// Throws `usage` if this Workspace was moved from.
   [[nodiscard]] Impl& impl();
 
  private:

@@ -1,4 +1,4 @@
-// Checks that every entry point of src/attention makes of its arguments.
+// Checks of the arguments of every entry point of src/attention.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace tamis::attention {
 
-/// Beyond any memory, and small enough that no product of sizes overflows.
+/// Beyond any real memory, and small enough that no product of sizes overflows.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
-/// Throws `usage` if a matrix that has rows is nowhere.
+/// Throws `usage` if a matrix that has rows has a null pointer.
 template <class T>
 void check_not_null(const char* name, View<T> matrix) {
   if (matrix.data == nullptr && matrix.rows > 0)
@@ -22,7 +22,7 @@ void check_not_null(const char* name, View<T> matrix) {
 
 /// Throws `usage` unless both head sizes lie in 1 … largest_dim.
 void check_head_sizes(const Shape& shape);
-/// Throws `usage` unless keys and values can be of this type.
+/// Throws `usage` unless keys and values can have this type.
 void check_kv_dtype(DType dtype);
 /// Throws `usage` if a KV head's pages are known to hold another type.
 void check_dtype(DType dtype, const KvPages& pages, std::size_t head);
@@ -33,7 +33,7 @@ TAMIS_INSIDE void check_arguments(const Shape& shape, View<const float> q,
 template <class T>
 void check_result(const Shape& shape, View<T> o, std::size_t scalars);
 
-/// Keys that query i sees on a KV head.
+/// The number of keys that query i sees on a KV head.
 inline std::int64_t keys_seen(std::span<const std::int64_t> seen, std::int64_t i,
                               const KvPages& kv) {
   return seen.empty() ? kv.tokens : seen[static_cast<std::size_t>(i)];

@@ -1,6 +1,6 @@
-// Dense attention of a few queries per KV head: K and V are read once, at the speed of memory.
-// The keys of a head are cut into spans of 1024; each (head, span) is an item that leaves a softmax
-// state, and the states are merged in order. Spans do not depend on the number of threads.
+// Dense attention of a few queries per KV head. K and V are read once, at the speed of memory. The
+// keys of a head are divided into spans of 1024. Each (head, span) is an item that produces a
+// softmax state, and the states are merged in order. Spans do not depend on the number of threads.
 #include <algorithm>
 #include <limits>
 
@@ -13,10 +13,10 @@
 namespace tamis::attention {
 namespace {
 
-/// Where things are for one call; sizes in floats.
+/// How one call is divided.
 struct Plan {
   FewRows few;
-  std::int64_t spans;  // per KV head, the most that any head has
+  std::int64_t spans;  // per KV head, the maximum over the heads
 };
 
 Stretch stretch(const void* page, std::int64_t keys, std::int64_t dim, std::int64_t stride,
@@ -24,7 +24,7 @@ Stretch stretch(const void* page, std::int64_t keys, std::int64_t dim, std::int6
   return {page, stride == dim ? keys * dim * size_of(dtype) : 0};
 }
 
-/// Turns a page's logits into weights and returns by how much what came before shrinks.
+/// Turns a page's logits into weights and returns the factor by which earlier sums must shrink.
 float weigh_row(const kernels::Kernels& kernels, float* s, std::int64_t seen, std::int64_t keys,
                 float& m, float& l) {
   if (seen < keys) std::fill(s + std::max<std::int64_t>(seen, 0), s + keys, 0.0F);
@@ -99,17 +99,17 @@ void add_page(const DenseCall& call, const FewRows& few, const float* scaled, co
   const auto d_v = static_cast<int>(call.shape.value_dim);
   float* weights = scratch;
   float* page_sum = scratch + few.rows * page_tokens;
-  // While K is used V comes in, and while V is used the next page's K does.
+  // K is used while V is prefetched, and V while the next page's K is.
   const Stretch v_ahead = stretch(page.v, page.keys, d_v, page.v_stride, call.shape.dtype);
   call.kernels.logits[call.type](scaled, few.q_stride, rows, page.k, page.k_stride, keys,
                                  static_cast<int>(call.shape.head_dim), weights, page_tokens,
                                  v_ahead.from, v_ahead.bytes);
   float shrink[decode_rows];
   for (std::int64_t r = 0; r < few.rows; ++r)
-    shrink[r] = weigh_row(call.kernels, weights + r * page_tokens,
-                          std::min(sees[r], page.keys), page.keys, sums.m[r], sums.l[r]);
-  call.kernels.combine[call.type](weights, page_tokens, rows, page.v, page.v_stride, keys,
-                                  d_v, page_sum, few.o_stride, next.from, next.bytes);
+    shrink[r] = weigh_row(call.kernels, weights + r * page_tokens, std::min(sees[r], page.keys),
+                          page.keys, sums.m[r], sums.l[r]);
+  call.kernels.combine[call.type](weights, page_tokens, rows, page.v, page.v_stride, keys, d_v,
+                                  page_sum, few.o_stride, next.from, next.bytes);
   for (std::int64_t r = 0; r < few.rows; ++r)
     call.kernels.scale_add(sums.o + r * few.o_stride, shrink[r], page_sum + r * few.o_stride,
                            static_cast<int>(few.o_stride));

@@ -34,7 +34,8 @@ void check(View<const double> x, View<const double> w, const char* name) {
   attention::check_not_null(name, w);
 }
 
-/// Calls row(i, logits) for every row i with the logits that it may attend to: all, or 0 … i.
+/// Calls row(i, logits) for every row i with the logits that it may attend to: all of them, or
+/// 0 … i if causal.
 template <class Function>
 void for_each_row(View<const double> x, View<const double> w_q, View<const double> w_k, bool causal,
                   Function row) {
@@ -55,7 +56,7 @@ void for_each_row(View<const double> x, View<const double> w_q, View<const doubl
   }
 }
 
-/// Row normalisation of exp[logits], the maximum taken out first: the same value without overflow.
+/// Normalises exp[logits]. The maximum is subtracted first, to avoid overflow.
 void normalise(std::vector<double>& logits) {
   double top = -std::numeric_limits<double>::infinity();
   for (const double s : logits) top = std::fmax(top, s);

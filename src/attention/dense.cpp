@@ -1,5 +1,5 @@
-// Dense attention: checks its arguments, then decodes or prefills by the number of rows per KV
-// head.
+// Dense attention: checks its arguments, then calls `decode` or `prefill` by the number of rows per
+// KV head.
 #include "attention/dense.h"
 
 #include "attention/check.h"
@@ -44,7 +44,7 @@ void dense(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
   const attention::InUse use(workspace);
   attention::check_arguments(shape, q, kv, seen);
   attention::check_result(shape, out, lse.size());
-  // The states grow in the caller's own arrays; `finish` turns them into results in place.
+  // The states are built in the caller's own arrays; `finish` turns them into results in place.
   const SoftmaxStates states{lse, {workspace.impl().sums.get(shape.rows()), lse.size()}, out};
   attend_all(shape, q, kv, seen, workspace, states);
   finish(states, out, lse);

@@ -1,4 +1,4 @@
-// A page of keys and values, wherever it comes from.
+// A page of keys and values in any memory.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Dense attention of many queries: tiles of queries against pages of keys, at the speed of
 // arithmetic. Vectors run along the queries of a tile, so the softmax needs no horizontal sums and
-// both products are one kernel. An item is a few tiles of one KV head, which share each page they
-// widen to f32.
+// both products are one kernel. An item is a few tiles of one KV head. They share each page, which
+// is widened to f32 once.
 #include <algorithm>
 #include <limits>
 
@@ -36,8 +36,8 @@ Tile start_tile(const DenseCall& call, const TilePlan& plan, std::int64_t kv_hea
   return tile;
 }
 
-/// The tokens of a page as floats in `scratch`, in a row: tiles broadcast them many times, and from
-/// memory with gaps or far away that would miss the caches.
+/// Converts the tokens of a page to contiguous floats in `scratch`. Tiles broadcast them many
+/// times; from scattered or distant memory that would miss the caches.
 View<const float> widened(const DenseCall& call, const void* page, std::int64_t stride,
                           std::int64_t keys, std::int64_t cols, float* scratch) {
   const auto* bytes = static_cast<const char*>(page);
@@ -148,7 +148,8 @@ void prefill(const DenseCall& call, Workspace::Impl& workspace, const SoftmaxSta
   const TilePlan plan = tile_plan(call);
   for (Scratch& worker : workspace.worker) worker.get(plan.worker_floats());
   const std::int64_t items = call.shape.kv_heads * plan.items;
-  // The last rows see the most keys when causal: start with them, so that no long item comes last.
+  // With causal attention the last rows see the most keys. They come first, so that no long item
+  // runs last.
   core::parallel_for(items, workspace.crew(), [&](std::int64_t i, int worker) {
     const std::int64_t item = items - 1 - i;
     attend_item(call, plan, item % call.shape.kv_heads, item / call.shape.kv_heads,

@@ -1,5 +1,5 @@
 // The reference: attention of queries over pages in f64, one key at a time, on the calling thread.
-// O(rows·tokens·d) time; K and V of one head as doubles, 8·tokens·(d + d_v) bytes.
+// It takes O(rows·tokens·d) time and 8·tokens·(d + d_v) bytes, for K and V of one head as doubles.
 #include <cmath>
 #include <limits>
 #include <vector>

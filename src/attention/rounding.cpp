@@ -1,4 +1,5 @@
-// How far f32 attention can be from exact attention. Every constant is derived in docs/rounding.md.
+// Upper bounds on the distance of f32 attention from exact attention. docs/rounding.md derives
+// every constant.
 #include "attention/rounding.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr double u = attention::unit_roundoff;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// (1 + u)^k − 1 at most, for k roundings in a row; nothing is known from k = 2²⁴ on.
+/// Upper bound on (1 + u)^k − 1, for k roundings in a row; infinite from k = 2²⁴ on.
 double gamma(double k) { return k * u < 1 ? k * u / (1 - k * u) : infinity; }
 
 /// Upper bounds on the norms of rows of K or V: entry t holds for rows 0 … t.
@@ -87,7 +88,7 @@ Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_
                 0x1p-148 * n * std::sqrt(static_cast<double>(shape.value_dim));
   bound.lse = exponent + std::log1p(vanished) + (sum < 1 ? sum / (1 - sum) : infinity) +
               1.01 * u * (largest_logit + logit + std::log(n));
-  // These few operations in f64 err by less than one part in 10^12 themselves.
+  // The f64 operations above err by less than one part in 10^12.
   constexpr double safety = 1 + 1e-12;
   return {std::min(1.0, bound.tau * safety), bound.error * safety, bound.lse * safety};
 }

@@ -1,4 +1,4 @@
-// Softmax states: merging, and turning them into outputs and log-sum-exps. O(rows·d_v).
+// Merges softmax states and turns them into outputs and log-sum-exps. O(rows·d_v).
 #include "attention/softmax_state.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace tamis {
 
 void attention::merge_row(float& m, float& l, std::span<float> o, float m2, float l2,
                           std::span<const float> o2) {
-  // Without keys. A state whose logits were not finite may have m = −inf too, but then l is NaN.
+  // A state without keys. One whose logits were not finite may have m = −inf too, but its l is NaN.
   if (m2 == -std::numeric_limits<float>::infinity() && l2 == 0.0F) return;
   const float top = m2 > m ? m2 : m;
   const float a = std::exp2(m - top);  // 0 where this state has no keys yet

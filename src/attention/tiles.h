@@ -1,5 +1,5 @@
-// What `prefill` does with a page, for whoever brings the pages: some rows of one KV head in tiles,
-// which share each page.
+// The parts of `prefill`, for callers that provide the pages themselves. They handle some rows of
+// one KV head in tiles, which share each page.
 #pragma once
 
 #include "attention/dense.h"
@@ -7,17 +7,17 @@
 
 namespace tamis::attention {
 
-/// Rows of an item, which share the widening of a page; their sums fit the cache.
+/// Rows of an item. They share the widening of a page to f32, and their sums fit the cache.
 inline constexpr std::int64_t item_rows = 128;
 
-/// How the rows of a KV head are cut into items and tiles; sizes in floats.
+/// How the rows of a KV head are divided into items and tiles; sizes are in floats.
 struct TilePlan {
-  std::int64_t rows;  ///< per KV head, query-major so that a tile's queries see about as many keys
-  std::int64_t tile;
+  std::int64_t rows;   ///< per KV head, ordered as `Row` says
+  std::int64_t tile;   ///< rows of a tile
   std::int64_t tiles;  ///< per item
   std::int64_t items;  ///< per KV head
   std::int64_t tile_floats;
-  std::int64_t page_floats;  ///< widened K or V
+  std::int64_t page_floats;  ///< K or V of a page, widened to f32
   std::int64_t weight_floats;
 
   [[nodiscard]] std::int64_t worker_floats() const {
@@ -32,9 +32,9 @@ struct Tile {
   float* o;  ///< value_dim rows
   float* m;
   float* l;
-  float* factor;
-  float* seen;        ///< keys seen on the page at hand, as floats for the kernels
-  std::int64_t most;  ///< keys that some lane sees
+  float* factor;      ///< by which the sums shrink when a page is added
+  float* seen;        ///< keys seen on the current page, as floats for the kernels
+  std::int64_t most;  ///< the largest number of keys that a lane sees
 };
 
 /// The tiles of an item.
@@ -42,15 +42,15 @@ struct Tiles {
   std::int64_t kv_head;
   std::int64_t first_row;
   std::int64_t count;
-  std::int64_t most;  ///< keys that some row sees
+  std::int64_t most;  ///< the largest number of keys that a row sees
   float* weights;
   float* page;
   Tile tile[item_rows];
 };
-/// In worker_floats() of scratch.
+/// Sets up the tiles of an item in `scratch`, which has worker_floats() floats.
 Tiles start_tiles(const DenseCall& call, const TilePlan& plan, std::int64_t kv_head,
                   std::int64_t item, float* scratch);
-/// The page of keys first … first + page.keys − 1.
+/// Adds the page that holds keys first … first + page.keys − 1.
 void add_page(const DenseCall& call, const TilePlan& plan, const Tiles& tiles, std::int64_t first,
               const Page& page);
 void finish_tiles(const DenseCall& call, const TilePlan& plan, const Tiles& tiles,

@@ -12,7 +12,7 @@ constexpr std::align_val_t alignment{64};
 
 float* attention::Scratch::get(std::int64_t floats) {
   if (floats > size_)
-    grow(std::max(floats, size_ + size_ / 2));  // a growing context allocates rarely
+    grow(std::max(floats, size_ + size_ / 2));  // so that a growing context allocates rarely
   return data_;
 }
 
@@ -43,7 +43,8 @@ void Workspace::Impl::even_out() noexcept {
 
 namespace {
 
-/// Scratch for the threads asked for. More than there are only wait for each other.
+/// Makes scratch memory for the requested threads, at most as many as the executor has, since more
+/// would only wait for each other.
 std::unique_ptr<Workspace::Impl> make(int threads, const Executor& executor) {
   if (threads < 0)
     core::fail(Code::usage,
@@ -57,7 +58,7 @@ std::unique_ptr<Workspace::Impl> make(int threads, const Executor& executor) {
   return impl;
 }
 
-/// Its address tells the running threads apart.
+/// The address of this variable identifies the running thread.
 thread_local char this_thread = 0;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The inside of a Workspace: named scratch arrays that only grow.
+// The implementation of Workspace: named scratch arrays that only grow.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@ class TAMIS_INSIDE Scratch {
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Scratch& operator=(Scratch&&) = delete;
 
-  /// At least `floats` of them, uninitialised.
+  /// At least `floats` floats, uninitialised unless an earlier call filled them.
   float* get(std::int64_t floats);
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// To so many, forgetting what it holds.
+  /// Grows to `floats` floats and discards the contents.
   void grow(std::int64_t floats);
 
  private:
@@ -41,21 +41,21 @@ namespace tamis {
 
 struct Workspace::Impl {
   int threads;
-  Executor* executor = nullptr;            ///< the process's, if none was given
-  std::atomic<const void*> user{nullptr};  ///< stands for the thread whose call works here
+  Executor* executor = nullptr;            ///< null means the process's
+  std::atomic<const void*> user{nullptr};  ///< identifies the thread whose call uses the workspace
   attention::Scratch queries;              ///< scaled queries, padded
-  attention::Scratch sums;                 ///< l of each row, where the caller has no place for it
-  attention::Scratch partial;  ///< softmax states of the parts that items of a call produce
+  attention::Scratch sums;                 ///< l of each row, if the caller has no array for it
+  attention::Scratch partial;     ///< softmax states of the parts that items of a call produce
   attention::Scratch extensions;  ///< what an append does to each sequence
-  std::vector<attention::Scratch> worker;  ///< one per thread, for what an item needs while it runs
-  std::vector<attention::Scratch>
-      item;  ///< one per thread, for what the stages of an item leave for each other
-  std::vector<attention::Scratch> query;  ///< one per thread, for its queries
+  // One per thread each:
+  std::vector<attention::Scratch> worker;  ///< what an item needs while it runs
+  std::vector<attention::Scratch> item;    ///< what the stages of an item leave for each other
+  std::vector<attention::Scratch> query;   ///< the queries of an item
 
   [[nodiscard]] core::Crew crew() const { return {threads, executor}; }
-  /// Makes the scratch of every thread as large as that of the thread with the largest, so that it
-  /// does not matter which of them a call gives its largest item. Gives up where memory ends: a
-  /// later call asks again for what it needs.
+  /// Grows the scratch memory of every thread to that of the largest, so that it does not matter to
+  /// which thread a call gives its largest item. Stops if memory is exhausted; a later call then
+  /// allocates what it needs.
   void even_out() noexcept;
 };
 
@@ -63,8 +63,8 @@ struct Workspace::Impl {
 
 namespace tamis::attention {
 
-/// Held by every call while it works in a Workspace: another thread's throws `usage`. Those that a
-/// call makes itself, on its own thread, nest.
+/// Held by every call while it uses a Workspace; a call of another thread then throws `usage`.
+/// Calls that a call makes on its own thread may nest.
 class TAMIS_INSIDE InUse {
  public:
   explicit InUse(Workspace& workspace);

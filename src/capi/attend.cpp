@@ -15,7 +15,7 @@ struct tamis_plan {
 namespace tamis::capi {
 namespace {
 
-constexpr std::size_t batch_size = 40;  // of the first published versions
+constexpr std::size_t batch_size = 40;  // sizes of the structs in their first published versions
 constexpr std::size_t queries_size = 40;
 constexpr std::size_t options_size = 32;
 constexpr std::size_t results_size = 64;
@@ -103,7 +103,7 @@ tamis_certificate to_c(const Certificate& from) {
   return c;
 }
 
-/// Fills the caller's certificates, which may be longer than those that this library knows.
+/// Fills the caller's certificates, which may be longer than those of this library.
 void write_certificates(const tamis_results& to, std::span<const Certificate> certificates) {
   auto* at = reinterpret_cast<unsigned char*>(to.certificates);
   for (const Certificate& certificate : certificates) {

@@ -1,4 +1,4 @@
-// C ABI: workspaces and dense attention, f32 and reference.
+// C ABI: workspaces, dense attention in f32, and its reference in f64.
 #include "capi/attention.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Arguments of attention calls, from C to C++.
+// Converts the arguments of attention calls from C to C++.
 #pragma once
 
 #include <tamis/attention.h>
@@ -12,22 +12,22 @@
 
 namespace tamis::capi {
 
-/// Bytes of the first published version: a caller that gives less has set no size.
+/// The size of tamis_shape in its first published version; a smaller `size` was never set.
 inline constexpr std::size_t shape_size = 56;
 
-/// Throws `usage` unless rows() and the arrays it implies have sizes that memory can have.
+/// Throws `usage` unless rows() and the arrays of that many rows could fit memory.
 Shape shape_of(const tamis_shape* shape);
 TAMIS_INSIDE tamis_shape to_c(const Shape& shape);
 
-/// A matrix of `rows` contiguous rows, null only if it has none.
+/// A matrix of `rows` contiguous rows. `data` may be null only if there are none.
 template <class T>
 View<T> matrix(T* data, std::int64_t rows, std::int64_t cols, const char* name) {
   required(data, extent({rows, cols, sizeof(T)}, name), name);
   return {data, rows, cols};
 }
 
-/// Fills `heads`; throws `usage` for a null table, or for a null page from that of token `first`
-/// on.
+/// Fills `heads`. Throws `usage` for a null table, or for a null page from the page of token
+/// `first` on.
 void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
                 std::int64_t first = 0);
 

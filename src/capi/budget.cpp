@@ -6,7 +6,7 @@
 
 namespace tamis::capi {
 
-// Arrays of these cross the border, so their size is for ever.
+// C callers pass arrays of these, so the size can never change.
 static_assert(sizeof(tamis_budget) == 64);
 
 Budget budget_of(const tamis_budget& c) {

@@ -1,4 +1,4 @@
-// Budgets between C and C++.
+// Converts budgets between C and C++.
 #pragma once
 
 #include <tamis/budget.h>
@@ -8,8 +8,8 @@
 
 namespace tamis::capi {
 
-/// Throws `usage` unless the kind is known and the reserved field 0; the numbers are for
-/// check_budget.
+/// Throws `usage` unless the kind is known and the reserved field is 0. Does not check the numbers,
+/// which check_budget does.
 Budget budget_of(const tamis_budget& budget);
 TAMIS_INSIDE tamis_budget to_c(const Budget& budget);
 

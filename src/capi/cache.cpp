@@ -6,7 +6,7 @@
 namespace tamis::capi {
 namespace {
 
-constexpr std::size_t heads_size = 48;  // of the first published versions
+constexpr std::size_t heads_size = 48;  // sizes of the structs in their first published versions
 constexpr std::size_t memory_size = 32;
 constexpr std::size_t options_size = 48;
 constexpr std::size_t info_size = 32;
@@ -26,7 +26,7 @@ Heads heads_of(const tamis_heads* from) {
   return {c.query_heads, c.kv_heads, c.key_dim, c.value_dim, c.scale};
 }
 
-/// A number of which 0 means the default and −1 means 0.
+/// The value of a field where 0 means the default and −1 means 0.
 std::int64_t number_of(std::int64_t given, std::int64_t otherwise) {
   return given == 0 ? otherwise : given == -1 ? 0 : given;
 }

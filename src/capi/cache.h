@@ -1,4 +1,4 @@
-// Caches as C sees them.
+// The handle of a cache in the C ABI.
 #pragma once
 
 #include <tamis/cache.h>
@@ -10,7 +10,7 @@
 
 namespace tamis::capi {
 
-/// Memory of a C caller.
+/// The allocator that a C caller provides.
 class CMemory final : public Memory {
  public:
   /// Throws `usage` if a function is missing.
@@ -28,7 +28,7 @@ class CMemory final : public Memory {
 }  // namespace tamis::capi
 
 struct tamis_cache {
-  std::unique_ptr<tamis::capi::CMemory> memory;  ///< null: the system's; outlives the cache
+  std::unique_ptr<tamis::capi::CMemory> memory;  ///< null for the system's; must outlive the cache
   tamis::Cache cache;
 };
 
@@ -36,7 +36,7 @@ namespace tamis::capi {
 
 static_assert(sizeof(tamis_sequence) == sizeof(Sequence));
 
-/// `count` elements of the caller's array, which may be null only if there are none.
+/// `count` elements of the caller's array, which may be null only if count is 0.
 template <class T>
 std::span<const T> array(const T* data, std::size_t count, const char* name) {
   constexpr std::size_t most = std::size_t{1} << 40;
@@ -44,7 +44,7 @@ std::span<const T> array(const T* data, std::size_t count, const char* name) {
   return required(data, static_cast<std::int64_t>(count), name);
 }
 
-/// Throws `usage` unless a field that is for later is 0.
+/// Throws `usage` unless a reserved field is 0.
 inline void check_reserved(std::int32_t field, const char* type) {
   if (field != 0)
     core::fail(Code::usage, "the field reserved of a {} is {}; it must be 0", type, field);

@@ -9,7 +9,7 @@
 namespace tamis::capi {
 namespace {
 
-/// A sentence that needs no memory stands in where there is none for the real one.
+/// The sentence of the last failure. If there is no memory for it, a constant takes its place.
 struct LastError {
   std::string sentence;
   bool no_memory = false;
@@ -42,7 +42,7 @@ tamis_code keep_current_exception() noexcept {
     return static_cast<tamis_code>(error.code());
   } catch (const std::bad_alloc&) {
     keep(no_memory_sentence);
-  } catch (const std::length_error&) {  // how containers refuse sizes beyond any memory
+  } catch (const std::length_error&) {  // thrown by containers for sizes beyond any memory
     keep(no_memory_sentence);
   } catch (const std::exception& error) {
     keep(error.what());

@@ -1,6 +1,6 @@
-// What every entry point of the C ABI does: no exception gets out, arguments are checked before
+// What every entry point of the C ABI shares. No exception gets out, arguments are checked before
 // use, and structs of callers older or newer than this library are read and written up to the size
-// they give.
+// that they state.
 #pragma once
 
 #include <tamis/tamis.h>
@@ -20,10 +20,10 @@
 
 namespace tamis::capi {
 
-/// Keeps the sentence of the exception being handled for tamis_last_error and gives its code.
+/// Stores the sentence of the current exception for tamis_last_error and returns its code.
 TAMIS_INSIDE tamis_code keep_current_exception() noexcept;
 
-/// Runs one call.
+/// Runs one call and turns exceptions into codes.
 template <class Body>
 tamis_code guarded(Body&& body) noexcept {
   try {
@@ -40,7 +40,7 @@ T& required(T* pointer, const char* name) {
   return *pointer;
 }
 
-/// `count` elements of an array, which may be null only if it is empty.
+/// `count` elements of an array, which may be null only if count is 0.
 template <class T>
 std::span<T> required(T* data, std::int64_t count, const char* name) {
   if (count < 0) core::fail(Code::usage, "{} would have {} elements", name, count);
@@ -48,16 +48,16 @@ std::span<T> required(T* data, std::int64_t count, const char* name) {
   return {data, static_cast<std::size_t>(count)};
 }
 
-/// Product of sizes. Throws `usage` if one is negative or the product could not be bytes of memory.
+/// The product of sizes. Throws `usage` if one is negative or the product exceeds any memory.
 TAMIS_INSIDE std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
 
-/// Heads that a call or a store may have: memory is allocated per head even where there is no
-/// token.
+/// The most heads that a call or a store may have, as memory is allocated per head even where there
+/// is no token.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
 TAMIS_INSIDE DType dtype_of(tamis_dtype dtype);
 
-/// Throws `usage` unless it is 0 or 1.
+/// Throws `usage` unless `flag` is 0 or 1.
 TAMIS_INSIDE bool flag_of(std::int32_t flag, const char* name);
 
 /// `create` makes the object behind a handle; *out is null unless it succeeds.
@@ -69,14 +69,14 @@ tamis_code make(Handle** out, Create&& create) noexcept {
   });
 }
 
-/// Throws `usage` unless a caller's struct has at least the fields of the first version. The upper
-/// limit tells a size that was never set before memory is read because of it.
+/// Throws `usage` unless a caller's struct has at least the fields of the first version. An upper
+/// limit detects a size that was never set, before memory is read because of it.
 TAMIS_INSIDE void check_size(std::size_t size, std::size_t first_version, const char* type);
 
 /// Throws `usage` unless the fields this library does not know are all zero.
 TAMIS_INSIDE void check_unknown_fields(std::span<const unsigned char> fields, const char* type);
 
-/// A caller's struct, with zeros for fields that it does not have.
+/// Reads a caller's struct, with zeros for fields that it does not have.
 template <class Struct>
 Struct read_struct(const Struct* from, std::size_t first_version, const char* type) {
   static_assert(std::is_trivially_copyable_v<Struct>);
@@ -90,12 +90,12 @@ Struct read_struct(const Struct* from, std::size_t first_version, const char* ty
   return result;
 }
 
-/// True if no padding follows `field`, the last of a struct: a field added later must not lie in
-/// bytes that older callers already count in `size`.
+/// True if no padding follows `field`, the last of a struct. A field that is added later must not
+/// lie in bytes that older callers already count in `size`.
 #define TAMIS_ENDS_WITH(Struct, field) \
   (offsetof(Struct, field) + sizeof(Struct::field) == sizeof(Struct))
 
-/// Fills the fields that the caller has; those this library does not know become zero.
+/// Writes the fields that the caller has. Those that this library does not know become zero.
 template <class Struct>
 void write_struct(Struct* out, Struct value, std::size_t first_version, const char* type) {
   static_assert(std::is_trivially_copyable_v<Struct>);

@@ -14,8 +14,8 @@ struct Sizes {
   std::int64_t d;
 };
 
-/// Throws `usage` if the projections x w, which the definitions keep, could be in no memory: where
-/// d_hid is 0, no argument is as large.
+/// Throws `usage` if the products of x and the weights, which the definitions store, could not fit
+/// memory. Where d_hid is 0, no argument is that large, so the arguments' own checks do not tell.
 void check_projections(const Sizes& s) {
   extent({s.n, s.d, sizeof(double)}, "the product of x and w_q");
 }

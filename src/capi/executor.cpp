@@ -1,4 +1,4 @@
-// C ABI: whose threads work.
+// C ABI: executors.
 #include "capi/executor.h"
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace tamis::capi {
 
 namespace {
-constexpr std::size_t executor_size = 32;  // of the first published version
+constexpr std::size_t executor_size = 32;  // size of the struct in its first published version
 static_assert(sizeof(tamis_executor) == executor_size && TAMIS_ENDS_WITH(tamis_executor, run));
 }  // namespace
 
@@ -26,8 +26,7 @@ using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the funct
 
 tamis_code tamis_set_default_executor(const tamis_executor* executor) {
   return guarded([&] {
-    // Kept for ever, past the end of static objects: a call that began under one may still be
-    // running.
+    // Never destroyed, not even with static objects, as a call that uses one may still run.
     static std::mutex mutex;
     static auto& all = *new std::vector<std::unique_ptr<CExecutor>>;
     if (executor == nullptr) return tamis::set_default_executor(nullptr);

@@ -1,4 +1,4 @@
-// An executor of a C caller.
+// The executor that a C caller provides.
 #pragma once
 
 #include <tamis/executor.h>

@@ -1,4 +1,4 @@
-// C ABI: what this build is, and element types.
+// C ABI: information on this build, and element types.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct TargetName {
   bool runs_here;
 };
 
-/// Kept for ever, so that the strings may be.
+/// Never destroyed, so that the strings stay valid.
 const std::vector<TargetName>& target_names() {
   static const std::vector<TargetName> names = [] {
     std::vector<TargetName> result;
@@ -30,7 +30,7 @@ const std::vector<std::string>& library_names() {
   return names;
 }
 
-/// `get()`, or `otherwise` (the reason kept for tamis_last_error) where there is no memory for it.
+/// Returns `get()`, or `otherwise` if memory is exhausted; tamis_last_error then gives the reason.
 template <class T, class Get>
 T value_or(T otherwise, Get&& get) noexcept {
   guarded([&] { otherwise = get(); });

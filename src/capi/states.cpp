@@ -1,10 +1,10 @@
-// C ABI: softmax states, and the bound on rounding.
+// C ABI: softmax states, and bounds on rounding.
 #include "capi/attention.h"
 
 namespace tamis::capi {
 namespace {
 
-constexpr std::size_t rounding_size = 32;  // of the first published version
+constexpr std::size_t rounding_size = 32;  // size of the struct in its first published version
 static_assert(sizeof(tamis_rounding) == rounding_size && TAMIS_ENDS_WITH(tamis_rounding, lse));
 
 SoftmaxStates states_of(const tamis_states* from, std::int64_t rows, std::int64_t value_dim,

@@ -21,14 +21,14 @@ bool is_temporary(std::string_view name) {
   return name.starts_with(temporary_begin) && name.ends_with(temporary_end);
 }
 
-/// What a file to be made at `path` is to be made in.
+/// The folder of a file at `path`.
 std::filesystem::path folder_of(const std::string& path) {
   auto folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder;
 }
 
-/// Makes the rename itself durable. A file system that cannot sync folders is no reason to fail:
-/// the file is complete and in place.
+/// Makes the rename itself durable. A file system that cannot sync folders is not an error, as the
+/// file is complete and in place.
 void sync_folder_of(const std::string& path) {
   const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -62,9 +62,9 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
          "the name of a file to write is empty or holds a zero byte; give the name of a file");
   target_ = target_of(path_);
   struct stat old {
-  };  // of what path_ leads to: a pipe may have no name that could be read from a link
+  };  // status of the file that path_ leads to: a pipe may have no name that a link could give
   const bool replaces = ::stat(path_.c_str(), &old) == 0;
-  // A name that is too long, say, must not be found out when all is written.
+  // Errors such as a name that is too long must be found before anything is written.
   if (!replaces && errno != ENOENT) fail_system("no file can be made there");
   if (replaces && S_ISDIR(old.st_mode))
     fail(Code::usage, "{}: is a directory; give the name of a file to write", path_);
@@ -80,8 +80,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     fail(Code::io, "{}: there is no folder {}; make it first", path_, folder.string());
 
   static std::atomic<unsigned> counter{0};
-  do {  // another process may own a name; a name of our own is never far
-    // Not made from the target's name, which may be as long as names can be.
+  do {  // repeats if another process has a file of that name
+    // The name does not contain the target's, which may already be as long as names can be.
     temporary_ =
         (folder / format("{}{}-{}{}", temporary_begin, ::getpid(), counter++, temporary_end))
             .string();

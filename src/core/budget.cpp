@@ -1,5 +1,5 @@
-// Budgets as text. One table says what the kinds are called, which numbers they have and what those
-// may be; reading, writing and checking all follow it.
+// Budgets as text. One table holds the names of the kinds, their numbers and the range of each;
+// reading, writing and checking all use it.
 #include <tamis/budget.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace tamis {
 namespace {
 
-/// A number of a budget: a member of Budget, real or whole.
+/// A number of a budget, which is a member of Budget, real or whole.
 struct Field {
-  std::string_view name;   ///< as the forms write it
-  std::string_view right;  ///< what it must be
+  std::string_view name;   ///< as it appears in Form::text
+  std::string_view right;  ///< describes the valid values, for messages
   bool (*in_range)(double);
   double Budget::*real = nullptr;
   std::int64_t Budget::*whole = nullptr;
@@ -28,7 +28,7 @@ struct Field {
   [[nodiscard]] bool holds(const Budget& budget) const {
     return in_range(real != nullptr ? budget.*real : static_cast<double>(budget.*whole));
   }
-  /// False if `text` is not such a number.
+  /// Returns false if `text` is not a number of this type.
   [[nodiscard]] bool read(std::string_view text, Budget& budget) const {
     if (real != nullptr) {
       const auto value = core::parse_f64(text);
@@ -63,7 +63,7 @@ constexpr Field window[] = {
     {"W", "a whole number, at least 1", at_least_1, nullptr, &Budget::window},
     {"SINKS", "a whole number, at least 0", at_least_0, nullptr, &Budget::sinks}};
 
-/// By Kind.
+/// Indexed by Budget::Kind.
 constexpr std::array<Form, 5> forms{{{"mass", "mass:EPS", mass},
                                      {"bytes", "bytes:SHARE", bytes},
                                      {"topk", "topk:K", topk},

@@ -1,5 +1,5 @@
-// Names and sizes of element types, and correctly rounded conversions of the 16-bit floats: the
-// reference for the conversions that the kernels do in hardware.
+// Names and sizes of element types, and correctly rounded conversions of the 16-bit floats, which
+// are the reference for the conversions that the kernels do in hardware.
 #include <tamis/dtype.h>
 
 #include <array>
@@ -63,7 +63,7 @@ f16 to_f16(float x) {
   if (magnitude > 0x7F80'0000U) return with_sign(0x7E00U | ((magnitude >> 13) & 0x3FFU));  // NaN
   if (magnitude >= 0x477F'F000U) return with_sign(0x7C00U);  // ≥ 65520 rounds to infinity
   if (magnitude < 0x3880'0000U) {                            // below 2^-14: denormal result
-    // Adding ½ leaves |x| / 2^-24, rounded to nearest even by the FPU, in the low bits.
+    // Adding ½ leaves |x| divided by 2^-24, rounded to nearest even by the FPU, in the low bits.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return with_sign(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F));
   }

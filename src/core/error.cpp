@@ -4,7 +4,8 @@ namespace tamis {
 
 Error::Error(Code code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
 
-// Defined here so that the type's identity lives in the library: catching works across it.
+// Defined here so that the type's vtable and type information lie in the library, and exceptions
+// can be caught outside of it.
 Error::~Error() = default;
 
 }  // namespace tamis

@@ -1,4 +1,4 @@
-// Throw an Error with a formatted sentence.
+// Throws an Error with a formatted sentence.
 #pragma once
 
 #include <tamis/error.h>

@@ -82,7 +82,7 @@ std::unique_ptr<ByteSource> open_file(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)
     fail(Code::input,
          "the name of a file to read is empty or holds a zero byte; give the name of a file");
-  // Without O_NONBLOCK, opening a FIFO that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a FIFO that nobody writes to would wait forever.
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) {
     if (errno == ENOENT) fail(Code::input, "{}: there is no such file", path);

@@ -1,5 +1,6 @@
-// Bytes to parse, from a file or from memory: parsers take a ByteSource, so that tests and fuzz
-// targets need no files. Files are read with pread, never mapped: one that shrinks is an error.
+// Bytes to parse, from a file or from memory. Parsers take a ByteSource, so that tests and fuzz
+// targets need no files. Files are read with pread and never mapped, so that a file that shrinks
+// while it is read is an error, not a crash.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ class TAMIS_INSIDE ByteSource {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// Fills `out` with the bytes from `offset` on. Throws `input` if they are not all there.
+  /// Fills `out` with the bytes from `offset` on. Throws `input` if the source ends before.
   virtual void read_at(std::int64_t offset, std::span<std::byte> out) const = 0;
 
  protected:
@@ -32,15 +33,14 @@ class TAMIS_INSIDE ByteSource {
   std::int64_t size_;
 };
 
-/// Throws `input` unless `path` is a regular file that can be read. The size is that of this
-/// moment.
+/// Throws `input` unless `path` is a readable regular file. The size is taken when it is opened.
 TAMIS_INSIDE std::unique_ptr<ByteSource> open_file(const std::string& path);
 
-/// The bytes stay the caller's.
+/// Reads from `bytes`, which the caller owns and must keep.
 TAMIS_INSIDE std::unique_ptr<ByteSource> memory_source(std::string name,
                                                        std::span<const std::byte> bytes);
 
-/// Everything, in one allocation of the source's size.
+/// All bytes, in one allocation of the source's size.
 TAMIS_INSIDE std::string read_all(const ByteSource& source);
 
 }  // namespace tamis::core

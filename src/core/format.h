@@ -1,6 +1,5 @@
 // Text made of a template and values, as fmt does it. Only format.cpp compiles fmt's code, so that
-// the engine needs no library for it, and who includes this header includes no more than
-// declarations.
+// the engine needs no library for it and files that include this header get declarations only.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,8 +1,8 @@
-// A fingerprint of bytes that come in pieces: XXH64 (xxHash), seed 0. It tells damage and mix-ups,
-// not forgery. About as fast as memory is read.
+// A hash of bytes that arrive in pieces: XXH64 (xxHash) with seed 0. It detects damage and mix-ups,
+// not forgery. It runs about as fast as memory is read.
 #pragma once
 
-#define XXH_INLINE_ALL  // compiled in: nobody who links tamis needs the library
+#define XXH_INLINE_ALL  // compiled in, so that programs that link tamis do not need the library
 #include <xxhash.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The inside of an object whose contents may have been moved away.
+// Access to the implementation of an object that may have been moved from.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tamis::core {
 
-/// *impl; throws `usage` if there is none, naming `what` was moved from.
+/// Returns *impl. Throws `usage` if impl is null; `what` names the object in the message.
 template <class Impl>
 Impl& inside_of(const std::unique_ptr<Impl>& impl, const char* what) {
   if (impl == nullptr)

@@ -29,7 +29,7 @@ namespace {
 
 std::atomic<Executor*> given{nullptr};
 
-/// Whether this thread works on a loop that it shares with others.
+/// Whether this thread is working on a loop that it shares with others.
 thread_local bool in_a_loop = false;
 
 /// Hands out items in order and remembers the first exception.

@@ -1,5 +1,5 @@
-// The one parallel loop of tamis. Which items exist never depends on the number of threads, and
-// every item writes its own results, so results do not depend on it either.
+// The one parallel loop of tamis. The items do not depend on the number of threads, and every item
+// writes its own results, so results do not depend on it either.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,26 @@
 
 namespace tamis::core {
 
-/// Cores that the calling thread may use.
+/// The number of cores that the calling thread may use.
 int hardware_thread_count();
-/// What a call makes of a wish for threads: all that the default executor has if it is 0 or less,
-/// and never more than those, since more would only wait for each other.
+/// The number of threads that a call uses if `wanted` are requested: all workers of the default
+/// executor if `wanted` is 0 or less, and never more than those, since more would only wait for
+/// each other.
 TAMIS_INSIDE int thread_count(int wanted);
 
-/// Who works on a loop: at most `threads` workers of an executor, by default the process's.
+/// The workers of a loop: at most `threads` workers of an executor, by default the process's.
 struct Crew {
   Crew(int at_most, Executor* on = nullptr)
-      : threads(at_most), executor(on) {}  // NOLINT: a number will do
+      : threads(at_most), executor(on) {}  // NOLINT: converts from a number of threads
   int threads;
   Executor* executor;
 };
 
-/// Calls body(item, worker) once for each item in 0 … items − 1; worker < crew.threads is the same
-/// for items that run on the same thread, and 0 on the calling one. Items are handed out in order,
-/// one at a time. The first exception thrown stops the loop and is rethrown here. Allocates
-/// nothing; inside another loop of several threads it runs on the calling thread.
+/// Calls body(item, worker) once for each item in 0 … items − 1. `worker` is less than
+/// crew.threads; it is the same for all items that run on the same thread, and 0 on the calling
+/// thread. Items are handed out in order, one at a time. The first exception stops the loop and is
+/// rethrown here. Allocates nothing. Inside another loop of several threads it runs on the calling
+/// thread alone.
 TAMIS_INSIDE void parallel_for_erased(std::int64_t items, const Crew& crew, void* context,
                                       void (*body)(void* context, std::int64_t item, int worker));
 

@@ -1,4 +1,4 @@
-// Memory for arrays that never move: whole pages from the system, in huge pages where it agrees.
+// Memory for arrays that never move: whole pages from the system, huge ones where it allows them.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,7 +18,8 @@ using Slab = std::unique_ptr<std::byte, Unmap>;
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// Zeroed bytes, aligned to a page; to a huge one, and a multiple of it, from half of one on.
+/// Zeroed memory of `bytes` bytes, aligned to a page. From half a huge page on it is aligned to a
+/// huge page and its size rounded up to a multiple of one.
 inline Slab make_slab(std::size_t bytes) {
   const bool huge = bytes >= huge_page / 2;
   const std::size_t wanted = huge ? (bytes + huge_page - 1) / huge_page * huge_page : bytes;

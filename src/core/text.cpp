@@ -12,7 +12,7 @@
 namespace tamis {
 namespace {
 
-/// Length of the UTF-8 sequence that `text` begins with, 0 if it is not one.
+/// Length of the UTF-8 sequence that `text` begins with, or 0 if it does not begin with one.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [text](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -36,7 +36,7 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-/// Takes the first character off `from` and appends it to `to` as `printable` shows it.
+/// Removes the first character of `from` and appends it to `to` in the form that `printable` gives.
 void move_printable(std::string_view& from, std::string& to) {
   const std::size_t length = sequence_length(from);
   const std::string_view character = from.substr(0, length == 0 ? 1 : length);

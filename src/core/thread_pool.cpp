@@ -15,9 +15,9 @@
 namespace tamis::core {
 namespace {
 
-/// How long a thread looks for a change before it sleeps: ten times what it takes to wake one, so
-/// that the stretches between the loops of a decode step, tens of microseconds on one thread, wake
-/// nobody.
+/// How long a thread spins before it sleeps. This is ten times what it takes to wake a thread, so
+/// that no thread has to be woken after the stretches between the loops of a decode step, which
+/// take tens of microseconds on one thread.
 constexpr std::chrono::microseconds patience{250};
 
 void breathe() {
@@ -30,12 +30,12 @@ void breathe() {
 
 enum State : int {
   resting,  ///< nothing to do
-  offered,  ///< the caller that claimed it has work for it, and may still take that back
+  offered,  ///< has work from the caller that claimed it, who may still take the work back
   working,
   leaving,
 };
 
-/// Returns when `state` is not `value`, asleep if that takes longer than a moment.
+/// Returns when `state` is no longer `value`; sleeps if that takes longer than `patience`.
 void await_change(const std::atomic<int>& state, int value) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + patience;
@@ -50,18 +50,18 @@ void await_change(const std::atomic<int>& state, int value) {
 
 }  // namespace
 
-/// One thread. Callers claim it before they touch anything else of it; `state` is between the two:
-/// the caller offers work and takes it back, the thread begins and ends it.
+/// One thread. A caller claims a helper before it touches its other members. `state` is shared by
+/// both: the caller offers work and takes it back, the thread begins and ends it.
 struct alignas(64) ThreadPool::Helper {
   std::atomic<bool> claimed{false};
   std::atomic<int> state{resting};
   void (*body)(void*, int) = nullptr;
   void* context = nullptr;
   int worker = 0;
-  Helper* next = nullptr;  ///< of those that the caller has claimed
+  Helper* next = nullptr;  ///< links the helpers that one caller has claimed
   std::thread thread;
 
-  /// Sequentially consistent, as `notify_one` looks whether anybody sleeps.
+  /// The store is sequentially consistent because `notify_one` checks whether anybody sleeps.
   void set(State to) {
     state.store(to);
     state.notify_one();
@@ -96,14 +96,14 @@ ThreadPool::~ThreadPool() { stop(); }
 
 int ThreadPool::concurrency() const { return std::min(hardware_thread_count(), helpers_ + 1); }
 
-/// Whether there is a thread for this helper, all before which have one; makes it if not.
+/// Whether this helper has a thread; starts one if not. All helpers before it must have one.
 bool ThreadPool::made(int helper) {
   if (helper < made_.load(std::memory_order_acquire)) return true;
   if (!may_make_.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(making_);
   if (helper < made_.load(std::memory_order_relaxed)) return true;
   if (!may_make_.load(std::memory_order_relaxed)) return false;
-  // Signals are for the threads of the program, which knows what to do with them.
+  // The new thread blocks all signals, so that the threads of the program handle them.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -112,7 +112,7 @@ bool ThreadPool::made(int helper) {
   try {
     fresh.thread = std::thread([&fresh] { fresh.live(); });
     made_.store(helper + 1, std::memory_order_release);
-  } catch (...) {  // the system has no more threads: those that there are will do
+  } catch (...) {  // the system has no more threads, so the existing ones do the work
     may_make_ = false;
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -149,7 +149,7 @@ void ThreadPool::stop() {
 }
 
 void ThreadPool::forget_threads() {
-  // What other threads were doing with these has stopped half-way, so nothing of them is looked at.
+  // Other threads may have been stopped anywhere, so the old contents must not be read.
   new (&making_) std::mutex;
   for (int i = 0; i < helpers_; ++i) new (&helper_[static_cast<std::size_t>(i)]) Helper;
   made_ = 0;
@@ -160,7 +160,7 @@ namespace {
 
 std::atomic<ThreadPool*> own{nullptr};
 
-/// From when the library is loaded until it is unloaded or the process exits.
+/// Exists from the loading of the library until it is unloaded or the process exits.
 struct Lifetime {
   Lifetime() {
     ::pthread_atfork(nullptr, nullptr, [] {

@@ -1,4 +1,4 @@
-// AVX2 with FMA and F16C.
+// The target for AVX2 with FMA and F16C.
 #include "kernels/kernels.h"
 #include "kernels/vectors_avx2.h"
 

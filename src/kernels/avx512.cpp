@@ -1,4 +1,4 @@
-// AVX-512 (F, BW, DQ, VL), and the same with VNNI.
+// The targets for AVX-512 (F, BW, DQ, VL), without and with VNNI.
 #include "kernels/kernels.h"
 #include "kernels/vectors_avx512.h"
 #include "kernels/vnni.h"

@@ -1,14 +1,14 @@
-// The kernels, written once over a small vector vocabulary and compiled once per target. A target's
-// file includes its vectors_TARGET.h, which defines V, W (floats in V), broadcast_rows (rows of a
-// tile block that its registers hold) and the functions used below, then this file, and calls
-// make_table. Everything here has internal linkage and uses no library, so no code can leak between
-// targets.
+// The kernels, written once over a small set of vector operations and compiled once per target. A
+// target's file includes its vectors_TARGET.h, then this file, and calls make_table.
+// vectors_TARGET.h defines the operations used below and the types and constants V (a vector of
+// floats), W (floats in V) and broadcast_rows (rows of a tile block that the registers hold).
+// Everything here has internal linkage and uses no library, so no code can leak between targets.
 //
 // Cost: `logits` and `combine` do rows·keys·d multiply-adds and read K or V once; the tile kernels
 // do tile·keys·d multiply-adds at one load per multiply-add or less.
 //
-// The order of every sum depends on d and the target alone, never on how many rows or keys share a
-// call: a row's bits are the same in any batch.
+// The order of every sum depends only on d and the target, never on how many rows or keys share a
+// call, so a row's bits are the same in any batch.
 
 #include "kernels/vector_math.h"
 
@@ -30,8 +30,8 @@ void exp2_all(float* x, std::int64_t n) {
 
 // ---- Prefetching ----
 
-/// Fetches a stretch of memory in even small steps, one per inner iteration, as many bytes as the
-/// iteration itself uses up: in bursts the requests would overflow the core's miss buffers and be
+/// Prefetches a range of memory in small equal steps, one per inner iteration, as many bytes as the
+/// iteration itself uses. In bursts the requests would overflow the core's miss buffers and be
 /// dropped. Steps past the end are harmless.
 struct Ahead {
   std::uintptr_t next;
@@ -52,10 +52,10 @@ struct Ahead {
   }
 };
 
-// ---- Few queries: columns go in pairs of vectors ----
+// ---- Few queries: columns are processed in pairs of vectors ----
 
-/// Vector h of the 2·W elements at p, in the order that Type finds cheapest: the first and second
-/// half, or the even and odd elements.
+/// Vector h of the 2·W elements at p, split in the way that is cheapest for Type: the first and the
+/// second half, or the even and the odd elements.
 template <class Type>
 TAMIS_INLINE V load_half(const typename Type::Element* p, int h) {
   if constexpr (Type::interleaved) {
@@ -65,7 +65,7 @@ TAMIS_INLINE V load_half(const typename Type::Element* p, int h) {
   }
 }
 
-/// The same of the first n < 2·W elements, zeros after them.
+/// The same for the first n < 2·W elements, followed by zeros.
 template <class Type>
 TAMIS_INLINE V load_half_first(const typename Type::Element* p, int n, int h) {
   typename Type::Element x[2 * W] = {};
@@ -73,8 +73,8 @@ TAMIS_INLINE V load_half_first(const typename Type::Element* p, int n, int h) {
   return load_half<Type>(x, h);
 }
 
-/// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller side stays in
-/// registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
+/// sum(r, j) += q_r[c …]·k_j[c …] for one vector of the head dimension. The smaller of R and K
+/// stays in registers while the other streams, so that R·K + min(R, K) + 1 registers are enough.
 template <int R, int K, class LoadKey>
 TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_stride,
                               LoadKey load_key) {
@@ -95,7 +95,7 @@ TAMIS_INLINE void logits_step(V (&sum)[R][K], const float* q, std::int64_t q_str
   }
 }
 
-/// s(r, j) for R rows and K keys; `whole` says that d is a multiple of 2·W.
+/// Computes s(r, j) for R rows and K keys; `whole` means that d is a multiple of 2·W.
 template <class Type, int R, int K, bool whole>
 TAMIS_INLINE void logits_block(const float* q, std::int64_t q_stride,
                                const typename Type::Element* k, std::int64_t k_stride, int d,
@@ -226,7 +226,7 @@ float weigh(float* s, int n, float shift) {
   return reduce_add(add(sum, finite));
 }
 
-/// sum(r, c) += p_r·v[c] for one key; which side stays in registers as in logits_step.
+/// sum(r, c) += p_r·v[c] for one key. The smaller of R and C stays in registers.
 template <int R, int C, class LoadValue>
 TAMIS_INLINE void combine_step(V (&sum)[R][C], const float* p, std::int64_t p_stride,
                                LoadValue load_value) {
@@ -247,8 +247,8 @@ TAMIS_INLINE void combine_step(V (&sum)[R][C], const float* p, std::int64_t p_st
   }
 }
 
-/// o(r, 0 …) over `keys` keys for R rows and C vectors of the head dimension, or its last `rest`
-/// columns.
+/// Adds the first `keys` keys to o(r, 0 …) for R rows and C vectors of the head dimension, or for
+/// its last `rest` columns if `rest` is not 0. If `first`, o starts at 0.
 template <class Type, int R, int C>
 TAMIS_INLINE void combine_block(const float* p, std::int64_t p_stride,
                                 const typename Type::Element* v, std::int64_t v_stride, int keys,
@@ -280,8 +280,8 @@ template <class Type, int R, int C>
 TAMIS_INLINE void combine_rows(const float* p, std::int64_t p_stride,
                                const typename Type::Element* v, std::int64_t v_stride, int keys,
                                int d, float* o, std::int64_t o_stride, Ahead& ahead) {
-  constexpr int some_keys =
-      32;  // 32 rows of V stay in the first-level cache while C columns advance
+  // 32 rows of V stay in the first-level cache while C columns advance.
+  constexpr int some_keys = 32;
   ahead.spread_over(static_cast<std::int64_t>(keys) * (d / (C * W)));
   for (int j = 0; j < keys; j += some_keys) {
     const int count = keys - j < some_keys ? keys - j : some_keys;
@@ -332,7 +332,7 @@ void widen(const void* src_bytes, float* dst, std::int64_t n) {
 }
 
 /// out(i, 0 … T) ← out(i, …)·factor + Σ_{t < depth} a(i, t)·b(t, 0 … T) for i < R, where a(i, t) =
-/// a[i·row + t·column]: the one matrix product of the tile kernels.
+/// a[i·row + t·column]. tile_logits and tile_combine are this matrix product.
 template <int R, bool accumulate>
 TAMIS_INLINE void tile_block(const float* a, std::int64_t row, std::int64_t column, const float* b,
                              int depth, const float* factor, float* out) {
@@ -376,7 +376,7 @@ void tile_combine(const float* p, const float* v, std::int64_t v_stride, int key
   tile_product<true>(v, 1, v_stride, d, p, keys, factor, o);
 }
 
-/// tile_weigh, where `masked` says that some lane does not see the whole page.
+/// The body of tile_weigh; `masked` means that some lane does not see the whole page.
 template <bool masked>
 TAMIS_INLINE void tile_weigh_page(float* s, int keys, const float* seen, float* m, float* l,
                                   float* factor) {
@@ -394,7 +394,7 @@ TAMIS_INLINE void tile_weigh_page(float* s, int keys, const float* seen, float* 
   for (int j = 0; j < keys; ++j)
     for (int h = 0; h < 2; ++h)
       top[h] = max(top[h], where_seen(h, j, load(s + j * T + h * W), lowest));
-  // A lane without keys so far has top = −inf: shift it by 0 instead, its weights are all masked.
+  // A lane without keys so far has top = −inf. It is shifted by 0, as its weights are all masked.
   for (int h = 0; h < 2; ++h) shift[h] = select_less(lowest, top[h], top[h], zero());
   for (int j = 0; j < keys; ++j)
     for (int h = 0; h < 2; ++h) {

@@ -1,4 +1,4 @@
-// The choice of a target: once per process, by what the CPU has or by what TAMIS_TARGET names.
+// Chooses the target, once per process, by the CPU's features or by TAMIS_TARGET.
 #ifdef TAMIS_X86
 #include <cpuid.h>
 #endif
@@ -16,7 +16,7 @@ namespace tamis::kernels {
 namespace {
 
 #ifdef TAMIS_X86
-/// Clang 14 has no name for it.
+/// __builtin_cpu_supports of Clang 14 does not know F16C.
 bool has_f16c() {
   unsigned eax = 0;
   unsigned ebx = 0;

@@ -1,6 +1,6 @@
-// The f64 side of a vector of floats: as many doubles, in registers of four. AVX-512 uses the same
-// halves of its registers, since f64 sums are a small part of any kernel. Included inside a
-// target's file, so that nothing of it has external linkage.
+// The f64 counterpart of a vector of floats: the same number of doubles, in registers of four.
+// AVX-512 uses 256-bit registers here too, since f64 sums are a small part of any kernel. This is
+// included inside a target's file, so that nothing in it has external linkage.
 #pragma once
 
 #include <immintrin.h>
@@ -46,8 +46,8 @@ inline Doubles<R> round_nearest(const Doubles<R>& a) {
     return _mm256_round_pd(a.x[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   });
 }
-/// 2^n for integral n in −1022 … 1023: 1.5·2^52 leaves n in the last bits, from where it is
-/// shifted.
+/// 2^n for integral n in −1022 … 1023. Adding 1.5·2^52 + 1023 leaves n + 1023 in the low bits,
+/// which are then shifted into the exponent.
 template <int R>
 inline Doubles<R> power_of_two(const Doubles<R>& n) {
   const __m256d bias = _mm256_set1_pd(0x1.8p52 + 1023);

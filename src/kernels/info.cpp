@@ -1,4 +1,4 @@
-// What this build is and what it can use here.
+// The version of this build, and the targets, threads and libraries that it can use here.
 #include <tamis/info.h>
 
 #include "core/hash.h"

@@ -1,5 +1,5 @@
-// The first look over the vocabulary of body.h: queries folded with a block's steps, dots with the
-// codes of its keys, and weights from these.
+// The first look at a block, over the vector operations of body.h: queries are folded with the
+// block's steps, multiplied with the codes of its keys, and the dot products turned into weights.
 //
 // Cost: `dots_of_plane` and `dots_of_planes` do rows·128·d 16-bit multiply-adds and read 64·d and
 // 128·d bytes; the others are smaller.
@@ -9,8 +9,8 @@
 namespace tamis::kernels {
 namespace {
 
-/// 2^x between 2^-126 and 2^126, relative error 2.8·10⁻⁶ (degree 4, minimax on |f| ≤ ½): for
-/// weights of every key, whose bounds allow for it.
+/// 2^x, with x clamped to ±126, to a relative error of 2.8·10⁻⁶ (degree 4, minimax on |f| ≤ ½). It
+/// serves for the weights of all keys, whose bounds include this error.
 TAMIS_INLINE V exp2_short(V x) {
   const V y = max(set1(-126.0F), min(x, set1(126.0F)));
   const V n = round_nearest(y);
@@ -23,7 +23,8 @@ TAMIS_INLINE V exp2_short(V x) {
   return times_power_of_two(g, n);
 }
 
-/// The scratch of `fold` begins with the products of so many rows; centres and steps follow.
+/// The scratch memory of `fold` begins with the products of this many rows, followed by the centres
+/// and the steps.
 constexpr int folded_rows = fold_scratch - 2;
 static_assert(folded_rows == 4);
 
@@ -31,7 +32,7 @@ template <int R>
 TAMIS_INLINE void fold_rows(const float* q, std::int64_t q_stride, const float* centres,
                             const float* steps, std::int64_t d32, float* x, std::int16_t* xi,
                             Folded* folded) {
-  V both[8], most[R];  // q·centre of four rows, then ‖x‖² of them
+  V both[8], most[R];  // q·centre of four rows, then their ‖x‖²
   for (int i = 0; i < 8; ++i) both[i] = zero();
   for (int r = 0; r < R; ++r) most[r] = zero();
   for (std::int64_t c = 0; c < d32; c += W) {
@@ -52,11 +53,11 @@ TAMIS_INLINE void fold_rows(const float* q, std::int64_t q_stride, const float* 
   for (int r = 0; r < 4; ++r) total[r] = zero_integers();
   for (int r = 0; r < R; ++r) {
     const float largest = reduce_max(most[r]);
-    // Below 2^-100 the query moves no logit by anything: a step that stays normal serves as well.
+    // A query that is below 2^-100 moves no logit noticeably, so any normal number will do as step.
     grid[r] = (largest > 0x1p-100F ? largest : 0x1p-100F) / float{largest_folded};
     const V inverse = set1(1.0F / grid[r]);
     for (std::int64_t c = 0; c < d32; c += W) {
-      // 1/grid is rounded: the product may exceed largest_folded by .01, and still rounds to it.
+      // 1/grid is rounded, so the product may exceed largest_folded by .01; it still rounds to it.
       const I i = to_integers(mul(load(x + r * d32 + c), inverse));
       store_shorts(xi + r * d32 + c, i);
       total[r] = add_integers(total[r], i);
@@ -83,12 +84,12 @@ void fold(const float* q, std::int64_t q_stride, int rows, const std::uint16_t* 
   if (rows == 1) fold_rows<1>(q, q_stride, centres, steps, d32, x, xi, folded);
 }
 
-constexpr int scan_vectors = 2;  // vectors of keys that a row's sums are kept for at once
+constexpr int scan_vectors = 2;  // vectors of keys whose sums are kept at once
 constexpr int most_groups = 1024 / 8;
 constexpr int scan_lines = 4 * scan_vectors * W >= 64 ? 4 * scan_vectors * W / 64 : 1;
 using ScanFetch = PlaneFetch<scan_lines>;
 
-/// The low planes of some keys, turned so that keys run along lanes.
+/// The low planes of some keys, transposed so that keys run along lanes.
 struct TurnedKeys {
   I group[most_groups][scan_vectors];
 };
@@ -101,8 +102,8 @@ TAMIS_INLINE void turn_keys(const std::uint8_t* low, std::int64_t d32, TurnedKey
     }
 }
 
-/// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys; the first
-/// ones start it.
+/// Adds the exact sums of some channels to dot(r, j) of scan_vectors vectors of keys. The sums of
+/// the first channels (`first`) start it.
 template <int R>
 TAMIS_INLINE void add_dots(const I (&sum)[R][scan_vectors], bool first, float* dot) {
   for (int r = 0; r < R; ++r)
@@ -113,7 +114,7 @@ TAMIS_INLINE void add_dots(const I (&sum)[R][scan_vectors], bool first, float* d
     }
 }
 
-/// dot(r, j) of all keys of a block, as floats.
+/// Computes dot(r, j) of all keys of a block, as floats.
 template <int R, bool both>
 TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
                           const std::int16_t* xi, float* dot, ScanFetch& fetch_high,
@@ -138,8 +139,8 @@ TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std
           if constexpr (both) fetch_low();
         }
         const std::int16_t* query = xi + group / 4 * 32 + group % 4 * 4;
-        for (int part = 0; part < 4;
-             ++part) {  // a part of the codes at a time leaves registers for the sums
+        // A part of the codes at a time leaves registers for the sums.
+        for (int part = 0; part < 4; ++part) {
           I codes[N];
           for (int n = 0; n < N; ++n) {
             const I x = load_group(at[n] + group * 4 * tile_keys);
@@ -185,7 +186,7 @@ void dots_of_planes(const std::uint8_t* high, const std::uint8_t* low, std::int6
   dots<true>(high, low, d32, xi, rows, dot, next_high, next_low);
 }
 
-/// A loop of its own keeps the constants of a row in registers.
+/// This is a function of its own so that the constants of a row stay in registers.
 void weigh_row(const ScanRow& row, float* weight, float* sum, float* most) {
   const V step = set1(row.step);
   const V shift = set1(row.shift);

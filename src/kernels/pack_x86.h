@@ -1,4 +1,4 @@
-// Codes into the byte orders of planes, 256 bits at a time: for every target that has AVX2.
+// Stores codes in the byte orders of planes, 256 bits at a time, for every target that has AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -8,12 +8,13 @@
 namespace tamis::kernels {
 namespace {
 
-/// Exchanges bytes 1 and 2 of every four: from the order of channels to that of planes, and back.
+/// Exchanges bytes 1 and 2 of every four. This converts from the order of channels to that of
+/// planes of keys, and back.
 inline __m128i exchange_bytes(__m128i x) {
   return _mm_shuffle_epi8(x, _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
 }
 
-/// The low nibbles of 32 codes, given in two halves, and the high ones.
+/// Stores the low nibbles of 32 codes, given in two halves, and the high ones.
 inline void store_nibbles(__m128i first, __m128i second, std::uint8_t* low, std::uint8_t* high) {
   const __m128i nibble = _mm_set1_epi8(15);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(low),
@@ -24,7 +25,7 @@ inline void store_nibbles(__m128i first, __m128i second, std::uint8_t* low, std:
                                 _mm_andnot_si128(nibble, second)));
 }
 
-/// Both nibbles of 32 codes, in the order of planes, and of codes of values.
+/// Store both nibbles of 32 codes in the order of planes of keys, and in that of planes of values.
 inline void store_planes(__m256i x, std::uint8_t* low, std::uint8_t* high) {
   store_nibbles(exchange_bytes(_mm256_castsi256_si128(x)),
                 exchange_bytes(_mm256_extracti128_si256(x, 1)), low, high);
@@ -33,13 +34,13 @@ inline void store_chunks(__m256i x, std::uint8_t* low, std::uint8_t* high) {
   store_nibbles(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1), low, high);
 }
 
-/// 32 codes of 16 bits: 16 of them in each vector, their low bytes, then their high bytes.
+/// 32 codes of 16 bits. Each vector has 16 of them, first their low bytes, then their high bytes.
 struct SplitCodes {
   __m256i first;
   __m256i second;
 };
 
-/// All four nibbles of 32 codes into planes, lowest first.
+/// Stores all four nibbles of 32 codes in planes, lowest first.
 inline void store_chunks(const SplitCodes& x, std::uint8_t* const to[4]) {
   const __m256i nibble = _mm256_set1_epi8(15);
   const __m256i even = _mm256_or_si256(_mm256_and_si256(x.first, nibble),
@@ -61,7 +62,7 @@ inline void store_planes(const SplitCodes& x, std::uint8_t* const to[4]) {
       SplitCodes{_mm256_shuffle_epi8(x.first, order), _mm256_shuffle_epi8(x.second, order)}, to);
 }
 
-/// For each of the 256 masks of 8 lanes the set lanes in order, then zeros.
+/// For each of the 256 masks of 8 lanes, the numbers of the set lanes, ascending, then zeros.
 struct SetLanes {
   alignas(64) std::uint8_t of[256][8];
 };

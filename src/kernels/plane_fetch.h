@@ -1,4 +1,4 @@
-// Fetching a plane of codes while another is worked on.
+// Prefetching of a plane of codes while another is worked on.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ inline __attribute__((always_inline)) void fetch_lines(const char* soon, const c
   }
 }
 
-/// Asks for lines twice: into the second cache a plane ahead, which is long enough for memory to
-/// answer, and into the first cache half a plane ahead, of which there is room for no more. A call
-/// asks for `lines` of both and goes on; who asks by himself takes the places of both and skips.
-/// After stop() they are what is there already.
+/// Prefetches each line of the next plane twice: into the second-level cache one plane ahead, which
+/// gives memory enough time to answer, and into the first-level cache half a plane ahead, as it has
+/// no room for more. Each call fetches `lines` lines at both distances and advances. A caller that
+/// prefetches by itself takes the addresses from soon() and later() and calls skip(). After stop()
+/// the addresses lie in the current plane, which is cached already.
 template <int lines>
 struct PlaneFetch {
   const char* plane;
@@ -42,8 +43,8 @@ struct PlaneFetch {
   void stop() { next = plane, half = at = 0; }
 };
 
-/// Calls dots_of<R>(xi, dot, fetch_high, fetch_low) for all rows, four at a time; the first four
-/// fetch the next planes.
+/// Calls dots_of<R>(xi, dot, fetch_high, fetch_low) for all rows, up to four at a time. The first
+/// call prefetches the next planes.
 template <int lines, class DotsOf>
 inline __attribute__((always_inline)) void for_rows(const std::uint8_t* high,
                                                     const std::uint8_t* low, std::int64_t d32,

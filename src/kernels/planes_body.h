@@ -1,6 +1,6 @@
-// Coding and decoding of blocks in planes over the vector vocabulary of a target; body.h includes
-// this file. Nothing here is fused or summed in another order than planes.h says: every target
-// makes the same bytes.
+// Coding and decoding of blocks in planes over the vector operations of a target; body.h includes
+// this file. Nothing here is fused or summed in another order than planes.h says, so that every
+// target makes the same bytes.
 //
 // Cost: coding takes about 20 + 6·levels vector operations per W numbers, decoding 3 + 5·levels.
 
@@ -15,8 +15,8 @@ TAMIS_INLINE void fetch_row(const RowsAhead& ahead, int j) {
 constexpr int lane_vectors = 16 / W;  // vectors that hold the 16 lanes of a sum
 constexpr int rows_together = 8;      // rows whose sums over lanes are taken together
 
-/// The first step of a sum over lanes, lanes i + 8 onto lanes i; reduce8 takes the others. On the
-/// portable target, where reduce8 has nothing to do, all of them.
+/// The first step of a sum over lanes adds lanes i + 8 to lanes i; reduce8 does the others. On the
+/// portable target, where a vector has one lane, this does all steps.
 TAMIS_INLINE V fold_lanes(const V (&sum)[lane_vectors]) {
   if constexpr (lane_vectors == 1) {
     return sum[0];
@@ -107,18 +107,18 @@ void value_ranges(const TokenRows& rows, std::int64_t d32, float* low, float* hi
 /// 16^n.
 TAMIS_INLINE float sixteen_to(int n) { return static_cast<float>(1U << (4 * n)); }
 
-/// `middle` gives the number nearest to which the centre shall be, in units.
+/// `middle` gives the number, in units, that the centre is rounded from.
 template <class Middle>
 TAMIS_INLINE ChannelSums choose(const float* low, const float* high, float unit, int levels,
                                 std::int64_t d, std::int64_t d32, std::uint16_t* centre16,
                                 std::uint16_t* step16, const ChannelCodes& out, Middle middle) {
   const V units = set1(unit);
-  const V per_unit = set1(1.0F / unit);  // exact, as every product with it that does not vanish
+  const V per_unit = set1(1.0F / unit);  // exact, as are products with it that do not underflow
   const V finest = set1(sixteen_to(levels - 1));
   const V per_finest = set1(1.0F / sixteen_to(levels - 1));
   const V offset = set1((3 * sixteen_to(levels) - 1.0F) / 2);
   for (std::int64_t c = 0; c < d32; c += W) {
-    // + 0: which of two zeros is the smaller depends on the target.
+    // + 0 turns −0 into +0, as targets differ in which of two zeros is the smaller.
     F16::store_nearest(centre16 + c, add(middle(c), zero()));
     const V m = mul(F16::load(centre16 + c), units);
     const V reach = mul(max(sub(load(high + c), m), sub(m, load(low + c))), per_unit);
@@ -165,7 +165,7 @@ ChannelSums choose_values(const float* low, const float* high, const float* sum,
 
 // ---- Codes ----
 
-/// The nibbles of 32 codes into L planes.
+/// Stores the nibbles of 32 codes in L planes.
 template <bool keys, int L>
 TAMIS_INLINE void store_code(const I (&code)[32 / W], const PlaneRows& planes, std::int64_t at) {
   if constexpr (L == 2) {
@@ -175,7 +175,7 @@ TAMIS_INLINE void store_code(const I (&code)[32 / W], const PlaneRows& planes, s
       store_chunks(code, planes.plane[1] + at, planes.plane[0] + at);
     }
   } else {
-    std::uint8_t none[16];  // the compiler leaves out what would be written here
+    std::uint8_t none[16];  // never read, so the compiler drops the stores to it
     std::uint8_t* const lowest_first[4] = {planes.plane[L - 1] + at, planes.plane[L - 2] + at,
                                            planes.plane[L - 3] + at,
                                            L == 4 ? planes.plane[0] + at : none};
@@ -190,8 +190,8 @@ TAMIS_INLINE void store_code(const I (&code)[32 / W], const PlaneRows& planes, s
 /// Adding 2^23 to a number below it leaves the nearest integer in the last bits of the sum.
 constexpr float in_last_bits = 0x1p23F;
 
-/// One row: its nibbles at byte `to` of the planes, its sums lane by lane. Lanes that need another
-/// vector take their turn one after the other, so that all sums stay in registers.
+/// Codes one row: writes its nibbles at byte `to` of the planes and its sums lane by lane. Lanes
+/// beyond one vector are processed one vector after the other, so that all sums stay in registers.
 template <class Type, bool keys, int L>
 TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32,
                            const ChannelCodes& channels, const PlaneRows& planes, std::int64_t to,
@@ -209,15 +209,15 @@ TAMIS_INLINE void code_row(const typename Type::Element* x, std::int64_t d32,
       const V p = mul(away, load(channels.inverse + c));
       const V t = add(p, load(channels.offset + c));
       const I shifted = as_integers(add(t, set1(in_last_bits)));
-      // Between 0 and last_code without clipping: docs/certificates.md says why.
+      // The code lies in 0 … last_code without clipping, as docs/certificates.md shows.
       store_group(codes + 4 * c, and_integers(shifted, set1_integers(last_code)));
       V e = zero();
 #pragma GCC unroll 4
       for (int l = L - 1; l >= 0; --l) {
         const std::uint32_t unread = (1U << (4 * (L - 1 - l))) - 1;
         const V known = as_floats(and_integers(shifted, set1_integers(~unread)));
-        // Subtracts exactly: the middle of what is unread, plus what is known, are below 2^18 in
-        // halves.
+        // The inner difference, the known part plus the middle of what is unread, is exact: it is
+        // a multiple of ½ below 2^18.
         e = sub(t, sub(known, set1(in_last_bits - static_cast<float>(unread) / 2)));
         count(l, keys ? e : mul(e, load(channels.finest + c)));
       }

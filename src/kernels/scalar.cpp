@@ -1,4 +1,4 @@
-// The portable target.
+// The portable target, without vector instructions.
 #include "kernels/kernels.h"
 #include "kernels/vectors_scalar.h"
 

@@ -1,5 +1,5 @@
-// The kernels of the sieve over the same vector vocabulary as body.h, which includes this file,
-// plus integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
+// The kernels of the sieve over the vector operations of body.h, which includes this file, and over
+// integers: I holds W 32-bit lanes or 2·W 16-bit lanes.
 
 #include "kernels/look_body.h"
 
@@ -10,7 +10,7 @@ TAMIS_INLINE V exp2_capped(V x) { return exp2_vector(min(x, set1(126.0F))); }
 
 constexpr std::uint32_t lane_bits = (1U << W) - 1;
 
-/// What some rows of a block have at the keys picked, and the sums over the others.
+/// Copies the weights of R rows at the picked keys, and sums those at the other keys.
 template <int R>
 TAMIS_INLINE void pick_rows(const float* weight, const std::uint32_t* mask, float* picked,
                             float* rest) {
@@ -85,7 +85,7 @@ TAMIS_INLINE void dot_keys(const Listed& listed, int first, std::int64_t stride,
   }
 }
 
-/// Several keys at a time, so that their sums over lanes are taken together.
+/// Processes K keys at a time, so that their sums over lanes are taken together.
 template <int R, int K>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int32_t* dot) {
@@ -148,7 +148,7 @@ void mark_above(const float* w, int n, float t, std::uint32_t* mask) {
   }
 }
 
-/// In two chains: a whole block is long enough for the additions to wait for each other.
+/// Uses two chains of additions, since in one chain each addition would wait for the one before.
 float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
   const auto at = [&](int j) { return clear_lanes(load(w + j), mask[j / 32] >> (j % 32)); };
   V even = zero();
@@ -162,7 +162,7 @@ float sum_unmarked(const float* w, int n, const std::uint32_t* mask) {
   return reduce_add(add(even, odd));
 }
 
-/// The marked ones of a row, followed by zeros.
+/// Copies the marked weights of a row without gaps, followed by zeros.
 TAMIS_INLINE void pack_row(const float* from, int n, const std::uint32_t* mask, float* to) {
   for (int j = 0; j < n; j += W) {
     const std::uint32_t bits = mask[j / 32] >> (j % 32) & lane_bits;
@@ -226,7 +226,7 @@ TAMIS_INLINE void add_value_rows(const ListedNibbles& listed, int first_row, std
                                  const std::uint16_t* centre, const std::uint16_t* step, float unit,
                                  std::int64_t d32, const float* half, const float* used, float* out,
                                  std::int64_t out_stride) {
-  constexpr int channels = W < 16 ? 16 : 32;  // at once: as many sums as registers hold
+  constexpr int channels = W < 16 ? 16 : 32;  // at a time, so that the registers hold all sums
   constexpr int C = channels / W;
   const V scale = set1(unit);
   for (std::int64_t c = 0; c < d32; c += channels) {

@@ -1,5 +1,5 @@
-// Blocks of 8 × 8 floats turned over in registers. Included inside a target's file, so that nothing
-// of it has external linkage.
+// Transposes blocks of 8 × 8 floats in registers. This is included inside a target's file, so that
+// nothing in it has external linkage.
 #pragma once
 
 #include <immintrin.h>
@@ -14,8 +14,8 @@ constexpr int transposed = 8;
 /// to[i·to_stride + j] = from[j·from_stride + i], i, j < transposed.
 inline void transpose(const float* from, std::int64_t from_stride, float* to,
                       std::int64_t to_stride) {
-  // Two rows of four that lie four apart share a register, so that all that follows stays in its
-  // half.
+  // Halves of two rows that are four rows apart share a register, so that no later step crosses the
+  // halves of a register.
   __m256 x[8];
   for (int i = 0; i < 4; ++i) {
     const float* low = from + i * from_stride;

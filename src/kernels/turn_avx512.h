@@ -1,4 +1,4 @@
-// Codes of sixteen keys brought into lanes, 512 bits at a time: for the targets that have AVX-512.
+// Transposes codes of sixteen keys, 512 bits at a time, for the targets that have AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -8,13 +8,13 @@
 namespace tamis::kernels {
 namespace {
 
-/// Bits of `yes` where the mask is set, of `no` elsewhere.
+/// The bits of `yes` where the mask is set, those of `no` elsewhere.
 inline __m512i select_bits(__m512i mask, __m512i yes, __m512i no) {
   return _mm512_ternarylogic_epi32(mask, yes, no, 0xCA);
 }
 
-/// Four groups of 4 bytes that lie in 16 bytes of each of sixteen keys: keys come to lie along
-/// lanes.
+/// Transposes four groups of 4 bytes, which lie in 16 bytes of each of sixteen keys, so that keys
+/// run along lanes.
 inline __attribute__((always_inline)) void turn_sixteen(const std::uint8_t* keys,
                                                         std::int64_t stride, std::int64_t at,
                                                         __m512i out[4]) {

@@ -1,8 +1,8 @@
-// What the bodies of kernels share beyond a target's vocabulary: the width of a tile, and 2^x.
-// Included after vectors_TARGET.h.
+// What the bodies of kernels share beyond a target's vector operations: the width of a tile, 2^x,
+// and sums. Included after vectors_TARGET.h.
 #pragma once
 
-// A call costs more than the few vectors a block works on: everything below the loops is inlined.
+// Everything below the loops is inlined, as a call costs more than the few vectors of a block.
 #define TAMIS_INLINE inline __attribute__((always_inline))
 
 namespace tamis::kernels {
@@ -12,7 +12,7 @@ constexpr int T = 2 * W;  // queries in a tile: two vectors
 
 // ---- exp2 ----
 
-// 2^f − 1 = f·g(f) on |f| ≤ ½ with g of degree 5 (minimax, relative error 2·10⁻⁹): 2^0 is
+// 2^f − 1 = f·g(f) on |f| ≤ ½ with g of degree 5 (minimax, relative error 2·10⁻⁹), so that 2^0 is
 // exactly 1.
 TAMIS_INLINE V exp2_vector(V x) {
   const V n = round_nearest(x);

@@ -1,5 +1,5 @@
-// The vector vocabulary of AVX2 with FMA and F16C: vectors of eight floats. Included by a file that
-// is compiled for this target, inside which everything has internal linkage.
+// The vector operations of AVX2 with FMA and F16C, on vectors of eight floats. Included by a file
+// that is compiled for this target; everything in it has internal linkage.
 #pragma once
 
 #include <immintrin.h>
@@ -15,13 +15,13 @@ namespace {
 
 using V = __m256;
 constexpr int W = 8;
-constexpr int broadcast_rows =
-    6;  // 12 sums, 2 vectors of the tile, 1 broadcast: 15 of 16 registers
+// 12 sums, 2 vectors of the tile and 1 broadcast use 15 of 16 registers.
+constexpr int broadcast_rows = 6;
 
 inline V zero() { return _mm256_setzero_ps(); }
 inline V set1(float x) { return _mm256_set1_ps(x); }
 inline V load(const float* p) { return _mm256_loadu_ps(p); }
-inline V in_register(V x) {  // keeps the compiler from loading it again for every use
+inline V in_register(V x) {  // keeps the compiler from loading x again for every use
   asm("" : "+x"(x));
   return x;
 }
@@ -47,7 +47,7 @@ inline __m256i first_mask(int n) {
 }
 inline V first_lanes(V x, int n) { return _mm256_and_ps(x, _mm256_castsi256_ps(first_mask(n))); }
 
-/// out[i] = the sum of x[i]'s lanes, ((0+1)+(2+3)) + ((4+5)+(6+7)), here and in reduce8.
+/// out[i] is the sum of x[i]'s lanes, ((0+1)+(2+3)) + ((4+5)+(6+7)), here and in reduce8.
 inline void reduce4(const V x[4], float* out) {
   const V a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
   _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
@@ -73,14 +73,14 @@ inline float reduce_max(V x) {
 inline V sqrt(V x) { return _mm256_sqrt_ps(x); }
 inline V div(V a, V b) { return _mm256_div_ps(a, b); }
 
-/// The first n < 8 of 16-bit elements, zeros after them: there is no masked load for these.
+/// The first n < 8 16-bit elements, followed by zeros, as there is no masked load for them.
 inline __m128i load_first_halves(const std::uint16_t* p, int n) {
   alignas(16) std::uint16_t x[8] = {};
   for (int i = 0; i < n; ++i) x[i] = p[i];
   return _mm_load_si128(reinterpret_cast<const __m128i*>(x));
 }
 
-/// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
+/// x·2^n for 0.5 ≤ x ≤ 2, by adding n to the exponent.
 inline V times_power_of_two(V x, V n) {
   return _mm256_castsi256_ps(
       _mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
@@ -96,7 +96,7 @@ inline V clear_lanes(V x, std::uint32_t mask) {
   return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, _mm256_setzero_si256())));
 }
 
-/// Moves the lanes whose bit is set to the front; what comes after them is anything.
+/// Moves the lanes whose bit is set to the front; the lanes after them are unspecified.
 struct Packing {
   explicit Packing(std::uint32_t mask)
       : bytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(set_lanes.of[mask]))),
@@ -106,7 +106,7 @@ struct Packing {
     const __m128i x = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(x, bytes));
   }
-  /// first + the numbers of the lanes.
+  /// Packs the numbers first, first + 1, … of the lanes.
   void pack_numbers(int first, std::uint8_t* to) const {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(to),
                      _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(first))));
@@ -144,7 +144,7 @@ inline void store_shorts(std::int16_t* p, I x) {
 inline I to_codes(const I x[4]) {
   const I bytes =
       _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
-  // Packing works within halves: four codes of each x, first halves first.
+  // Packing works within halves of a register, so each half has four codes of each x.
   return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 inline void store_planes(const I x[4], std::uint8_t* low, std::uint8_t* high) {
@@ -164,14 +164,15 @@ inline void reduce4_integers(const I x[4], std::int32_t* out) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
                    _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
-/// 4 bytes of each of eight keys.
+/// 4 bytes of each of eight keys, as a high plane stores them.
 inline I load_group(const std::uint8_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 inline void store_group(std::uint8_t* p, I x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
 }
-/// Four groups of eight keys that lie in 16 bytes of each: keys come to lie along lanes.
+/// Transposes four groups of 4 bytes, which lie in 16 bytes of each of eight keys, so that keys run
+/// along lanes.
 inline void turn_chunks(const std::uint8_t* keys, std::int64_t stride, std::int64_t at, I out[4]) {
   const auto sixteen = [&](int j) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys + j * stride + at));
@@ -191,7 +192,8 @@ inline void turn_chunks(const std::uint8_t* keys, std::int64_t stride, std::int6
 inline I nibbles(I x, int part) {
   return _mm256_and_si256(_mm256_srli_epi16(x, 4 * part), _mm256_set1_epi16(15));
 }
-/// The 8-bit codes of the channels in low, and in high nibbles, of two planes.
+/// The 8-bit codes, from a high and a low plane, of the channels in low nibbles; merge_high gives
+/// those of the channels in high nibbles.
 inline I merge_low(I high, I low) {
   const I nibble = _mm256_set1_epi8(15);
   return _mm256_or_si256(_mm256_and_si256(low, nibble),
@@ -220,7 +222,7 @@ inline I broadcast_pair(const std::int16_t* p) {
 }
 inline I multiply_add(I sum, I a, I b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
 
-/// The 64-bit products of unsigned lanes, by halves.
+/// 64-bit products of unsigned 32-bit lanes, as high and low halves.
 struct Wide {
   I high;
   I low;

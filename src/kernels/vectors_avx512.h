@@ -1,5 +1,5 @@
-// The vector vocabulary of AVX-512 (F, BW, DQ, VL): vectors of sixteen floats. Included by a file
-// that is compiled for this target, inside which everything has internal linkage.
+// The vector operations of AVX-512 (F, BW, DQ, VL), on vectors of sixteen floats. Included by a
+// file that is compiled for this target; everything in it has internal linkage.
 #pragma once
 
 #include <immintrin.h>
@@ -16,13 +16,13 @@ namespace {
 
 using V = __m512;
 constexpr int W = 16;
-constexpr int broadcast_rows =
-    12;  // 24 sums, 2 vectors of the tile, 1 broadcast: 27 of 32 registers
+// 24 sums, 2 vectors of the tile and 1 broadcast use 27 of 32 registers.
+constexpr int broadcast_rows = 12;
 
 inline V zero() { return _mm512_setzero_ps(); }
 inline V set1(float x) { return _mm512_set1_ps(x); }
 inline V load(const float* p) { return _mm512_loadu_ps(p); }
-inline V in_register(V x) {  // keeps the compiler from loading it again for every use
+inline V in_register(V x) {  // keeps the compiler from loading x again for every use
   asm("" : "+v"(x));
   return x;
 }
@@ -50,7 +50,8 @@ inline __m256 halves_added(V x) {
   return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
 }
 
-/// out[i] = the sum of x[i]'s lanes: the two halves, then as on AVX2, here and in reduce8.
+/// out[i] is the sum of x[i]'s lanes. Here and in reduce8 the two halves are added, then summed as
+/// on AVX2.
 inline void reduce4(const V x[4], float* out) {
   const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(halves_added(x[0]), halves_added(x[1])),
                                   _mm256_hadd_ps(halves_added(x[2]), halves_added(x[3])));
@@ -70,7 +71,7 @@ inline float reduce_max(V x) { return _mm512_reduce_max_ps(x); }
 inline V sqrt(V x) { return _mm512_sqrt_ps(x); }
 inline V div(V a, V b) { return _mm512_div_ps(a, b); }
 
-/// x·2^n for 0.5 ≤ x ≤ 2, added to the exponent.
+/// x·2^n for 0.5 ≤ x ≤ 2.
 inline V times_power_of_two(V x, V n) { return _mm512_scalef_ps(x, n); }
 inline V min(V a, V b) { return _mm512_min_ps(a, b); }
 inline std::uint32_t less_mask(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -79,7 +80,7 @@ inline V clear_lanes(V x, std::uint32_t mask) {
   return _mm512_maskz_mov_ps(static_cast<__mmask16>(~mask & 0xFFFFU), x);
 }
 
-/// Moves the lanes whose bit is set to the front; what comes after them is anything.
+/// Moves the lanes whose bit is set to the front; the lanes after them are unspecified.
 struct Packing {
   explicit Packing(std::uint32_t set) : mask(static_cast<__mmask16>(set)) {}
   [[nodiscard]] V pack(V x) const { return _mm512_maskz_compress_ps(mask, x); }
@@ -88,7 +89,7 @@ struct Packing {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                      _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(mask, x)));
   }
-  /// first + the numbers of the lanes.
+  /// Packs the numbers first, first + 1, … of the lanes.
   void pack_numbers(int first, std::uint8_t* to) const {
     alignas(16) std::uint8_t numbers[16];
     for (int i = 0; i < 16; ++i) numbers[i] = static_cast<std::uint8_t>(first + i);
@@ -145,7 +146,7 @@ inline void reduce4_integers(const I x[4], std::int32_t* out) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
                    _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
-/// 4 bytes of each of sixteen keys.
+/// 4 bytes of each of sixteen keys, as a high plane stores them.
 inline I load_group(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
 inline void store_group(std::uint8_t* p, I x) { _mm512_storeu_si512(p, x); }
 inline void turn_chunks(const std::uint8_t* keys, std::int64_t stride, std::int64_t at, I out[4]) {
@@ -155,7 +156,8 @@ inline I nibbles(I x, int part) {
   return _mm512_and_si512(_mm512_srli_epi16(x, static_cast<unsigned>(4 * part)),
                           _mm512_set1_epi16(15));
 }
-/// The 8-bit codes of the channels in low, and in high nibbles, of two planes.
+/// The 8-bit codes, from a high and a low plane, of the channels in low nibbles; merge_high gives
+/// those of the channels in high nibbles.
 inline I merge_low(I high, I low) {
   return select_bits(_mm512_set1_epi8(15), low, _mm512_slli_epi16(high, 4));
 }
@@ -165,7 +167,8 @@ inline I merge_high(I high, I low) {
 inline I even_bytes(I x) { return _mm512_and_si512(x, _mm512_set1_epi16(255)); }
 inline I odd_bytes(I x) { return _mm512_srli_epi16(x, 8); }
 inline SplitCodes split_codes(const I x[2]) {
-  // Packing works within quarters: four low bytes of each x, then four high ones.
+  // Packing works within quarters of a register, each with four low bytes of each x, then four
+  // high bytes.
   static constexpr std::int32_t numbers[16] = {0, 4, 8, 12, 2, 6, 10, 14,
                                                1, 5, 9, 13, 3, 7, 11, 15};
   const I both = _mm512_packus_epi32(x[0], x[1]);
@@ -180,7 +183,7 @@ inline I broadcast_pair(const std::int16_t* p) {
 }
 inline I multiply_add(I sum, I a, I b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
 
-/// The 64-bit products of unsigned lanes, by halves.
+/// 64-bit products of unsigned 32-bit lanes, as high and low halves.
 struct Wide {
   I high;
   I low;

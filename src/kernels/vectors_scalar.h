@@ -1,6 +1,6 @@
-// The vector vocabulary of the portable target: vectors of one float. Slow, obvious, and always
-// there. Included by a file that is compiled for this target, inside which everything has internal
-// linkage.
+// The vector operations of the portable target, on vectors of one float. They are slow and simple,
+// and run on every CPU. Included by a file that is compiled for this target; everything in it has
+// internal linkage.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ inline float float_of(std::uint32_t bits) {
   return x;
 }
 
-/// 2^n for integral n in −126 … 127; anything for the rest, which the caller discards.
+/// 2^n for integral n in −126 … 127; unspecified otherwise, where the caller discards the result.
 inline V power_of_two(V n) {
   if (!(n >= -126.0F && n <= 127.0F)) return 1.0F;
   const std::uint32_t bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23;
@@ -59,7 +59,7 @@ inline V min(V a, V b) { return b < a ? b : a; }
 inline std::uint32_t less_mask(V a, V b) { return a < b ? 1U : 0U; }
 inline V clear_lanes(V x, std::uint32_t mask) { return (mask & 1U) != 0 ? 0.0F : x; }
 
-/// Moves the lanes whose bit is set to the front: here there is one, which is.
+/// Moves the lanes whose bit is set to the front. Here there is only one lane.
 struct Packing {
   explicit Packing(std::uint32_t) {}
   [[nodiscard]] V pack(V x) const { return x; }
@@ -98,8 +98,8 @@ inline std::int32_t lane(I x, int i) {
 inline I zero_integers() { return 0; }
 inline I in_register(I x) { return x; }
 inline I load_integers(const std::int32_t* p) { return *p; }
-/// For |x| below 2³⁰; anything for the rest, of queries that are not finite, whose results are
-/// discarded.
+/// For |x| below 2³⁰. Unspecified otherwise, which occurs for queries that are not finite, whose
+/// results are discarded.
 inline I to_integers(V x) {
   return x > -0x1p30F && x < 0x1p30F ? static_cast<std::int32_t>(__builtin_nearbyintf(x)) : 0;
 }
@@ -107,7 +107,8 @@ inline V to_floats(I x) { return static_cast<float>(x); }
 inline void store_shorts(std::int16_t* p, I x) { *p = static_cast<std::int16_t>(x); }
 /// Byte i of a chunk of a plane holds channels planes_order(i) and planes_order(i) + 16.
 inline int planes_order(int i) { return i % 4 == 1 ? i + 1 : i % 4 == 2 ? i - 1 : i; }
-/// Nibble `n` from below of 32 codes: byte i holds channels order(i) and order(i) + 16.
+/// Writes nibble n, counted from the lowest, of 32 codes: byte i holds channels order(i) and
+/// order(i) + 16.
 template <class Order>
 inline void store_nibbles(const I* x, int n, std::uint8_t* to, Order order) {
   for (int i = 0; i < 16; ++i)
@@ -123,7 +124,7 @@ inline void store_chunks(const I* x, std::uint8_t* low, std::uint8_t* high) {
   store_nibbles(x, 0, low, channels_order);
   store_nibbles(x, 1, high, channels_order);
 }
-/// 32 codes of 16 bits, and all of their nibbles into planes, lowest first.
+/// 32 codes of 16 bits. The functions below store all of their nibbles in planes, lowest first.
 struct SplitCodes {
   const I* codes;
 };
@@ -171,7 +172,7 @@ inline I multiply_add(I sum, I a, I b) {
   return sum + lane(a, 0) * lane(b, 0) + lane(a, 1) * lane(b, 1);
 }
 
-/// The 64-bit products of unsigned lanes, by halves.
+/// 64-bit products of unsigned 32-bit lanes, as high and low halves.
 struct Wide {
   I high;
   I low;
@@ -240,18 +241,18 @@ struct F16 {
     return y;
   }
   static V load_first(const std::uint16_t* p, int) { return load(p); }
-  /// Finite numbers below 65520.
+  /// For finite |x| below 65520.
   static void store_nearest(std::uint16_t* p, V x) {
     const std::uint32_t bits = bits_of(x);
     const std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
-    // Below 2^-14 adding ½ leaves |x|/2^-24, rounded, in the last bits.
+    // Below 2^-14, adding ½ leaves |x| divided by 2^-24, rounded, in the low bits.
     const std::uint32_t rounded =
         magnitude < 0x3880'0000U
             ? bits_of(float_of(magnitude) + 0.5F) - bits_of(0.5F)
             : (magnitude + 0xFFFU + ((magnitude >> 13) & 1U) - (112U << 23)) >> 13;
     *p = static_cast<std::uint16_t>(((bits >> 16) & 0x8000U) | rounded);
   }
-  /// The next f16 at or above x, 2^-14 ≤ x ≤ 65504.
+  /// Stores the smallest f16 that is at least x, for 2^-14 ≤ x ≤ 65504.
   static void store_above(std::uint16_t* p, V x) {
     *p = static_cast<std::uint16_t>((bits_of(x) + 0x1FFFU - (112U << 23)) >> 13);
   }

@@ -1,6 +1,6 @@
-// AVX-512 with VNNI: the dots of the sieve by products of bytes, four of which are summed at once.
-// A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two such products make
-// one of 16 bits, exactly. The table that holds these kernels is made in avx512.cpp.
+// Dot products of the sieve for AVX-512 with VNNI, from products of bytes, of which an instruction
+// sums four. A query's 16-bit integer is 256·h + l with signed bytes h and l, so that two products
+// of bytes make one of 16 bits, exactly. avx512.cpp makes the table that holds these kernels.
 //
 // Cost: rows·128·d/32 multiply instructions for a block, for 4-bit and for 8-bit codes alike.
 #include "kernels/vnni.h"
@@ -19,10 +19,10 @@ namespace {
 
 #define TAMIS_INLINE inline __attribute__((always_inline))
 
-constexpr int tiles = 2;  // of keys, whose sums are kept at once
+constexpr int tiles = 2;  // tiles of keys whose sums are kept at once
 
-/// Bytes of the queries in the order of planes: four channels in 32 bits, 8 of these for 32
-/// channels.
+/// Bytes of the queries in the order of planes: an integer holds four channels, and 8 integers hold
+/// 32 channels.
 template <int R>
 struct Bytes {
   std::int32_t high[R][most_channels / 4];
@@ -51,15 +51,15 @@ TAMIS_INLINE void split(const std::int16_t* xi, std::int64_t d32, Bytes<R>& byte
 
 TAMIS_INLINE __m512i everywhere(std::int32_t four) { return _mm512_set1_epi32(four); }
 
-/// Sums of a tile's codes times the two bytes of every query.
+/// Sums of the codes of some tiles times the high and the low byte of every query.
 template <int R>
 struct Sums {
   __m512i high[R][tiles];
   __m512i low[R][tiles];
 };
 
-/// What is fetched during the work on some tiles of a plane: into the first cache, and into the
-/// second.
+/// The addresses that are prefetched during the work on some tiles of a plane: `soon` into the
+/// first-level cache, `later` into the second.
 struct Ahead {
   const char* soon;
   const char* later;
@@ -70,8 +70,8 @@ struct Ahead {
   TAMIS_INLINE void fetch(std::int64_t at) const { fetch_lines<tiles>(soon + at, later + at); }
 };
 
-/// Four groups, 32 channels, of some tiles. The low plane is turned between the multiplications of
-/// one call and the next, which do not wait for it.
+/// Adds four groups, 32 channels, of some tiles. The low plane is transposed between the
+/// multiplications of one call and the next, which do not depend on it.
 template <int R, bool both>
 TAMIS_INLINE void add_groups(const std::uint8_t* high, const std::uint8_t* low, std::int64_t d32,
                              std::int64_t t, const Bytes<R>& q, Sums<R>& sum,
@@ -109,7 +109,7 @@ TAMIS_INLINE void add_groups(const std::uint8_t* high, const std::uint8_t* low, 
   }
 }
 
-/// With d32 as a constant the addresses of a tile's keys are, too.
+/// If d32 is a compile-time constant (`constant` > 0), so are the offsets of a tile's keys.
 template <int R, bool both, int constant>
 TAMIS_INLINE void dots_of(const std::uint8_t* high, const std::uint8_t* low, std::int64_t channels,
                           const std::int16_t* xi, float* dot, PlaneFetch<tiles>& fetch_high,
@@ -156,12 +156,13 @@ TAMIS_INLINE void dots(const std::uint8_t* high, const std::uint8_t* low, std::i
                   });
 }
 
-/// The bytes of a query that stand against the low and the high nibbles of 64 bytes of a key's row.
+/// The bytes of a query that are multiplied with the low and with the high nibbles of 64 bytes of a
+/// key's row. Each name gives the nibble first, then the byte of the query.
 struct RowBytes {
   __m512i low_high, low_low, high_high, high_low;
 };
 
-/// The 32-channel chunks first … first + 3 of a query, as far as there are any.
+/// The 32-channel chunks first … first + 3 of a query, with zeros for those beyond d32.
 TAMIS_INLINE RowBytes row_bytes(const std::int16_t* xi, std::int64_t d32, std::int64_t first) {
   std::int8_t bytes[4][64] = {};
   for (std::int64_t t = first; t < first + 4 && 32 * t < d32; ++t) {
@@ -183,7 +184,7 @@ TAMIS_INLINE RowBytes row_bytes(const std::int16_t* xi, std::int64_t d32, std::i
           _mm512_loadu_si512(bytes[3])};
 }
 
-/// Σ of lanes of four vectors.
+/// The sum over the lanes of each of four vectors.
 TAMIS_INLINE __m128i sums_of_lanes(const __m512i x[4]) {
   __m256i half[4];
   for (int i = 0; i < 4; ++i)
@@ -193,7 +194,7 @@ TAMIS_INLINE __m128i sums_of_lanes(const __m512i x[4]) {
   return _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
 }
 
-/// Up to 128 channels: the bytes of all rows stay in registers.
+/// Handles up to 128 channels, so that the bytes of all rows stay in registers.
 template <int R>
 TAMIS_INLINE void dot_rows(const Listed& listed, std::int64_t stride, std::int64_t d32,
                            const std::int16_t* xi, std::int64_t first, std::int32_t* dot) {
