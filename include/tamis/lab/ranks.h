@@ -1,6 +1,6 @@
-// Processes that share one run of a sweep, as mpirun starts them: how they talk. What they say is
-// tamis's own protocol (run.h), so that any transport serves: Open MPI's, which tamis loads, or
-// queues in a test.
+// Communication between ranks: processes that share one run of a sweep, as started by mpirun. The
+// message contents are tamis's own protocol (run.h), so any transport works: Open MPI, which tamis
+// loads at run time, or queues in a test.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ struct RankMessage {
   std::string bytes;
 };
 
-/// One rank's end. Used by one thread. Messages between two ranks arrive once and in order.
+/// One rank's endpoint, used by one thread. Messages between two ranks arrive exactly once
+/// and in order.
 class Ranks {
  public:
   Ranks() = default;
@@ -23,11 +24,12 @@ class Ranks {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// Does not wait until it is received.
+  /// Sends without waiting for the message to be received.
   virtual void send(int to, std::string bytes) = 0;
-  /// A message that has arrived, from any rank; none if there is none now.
+  /// Returns the next message that has arrived, from any rank, or nothing if there is none.
+  /// Does not wait.
   virtual std::optional<RankMessage> poll() = 0;
-  /// Ends all ranks at once, this one too.
+  /// Ends all ranks immediately, including this one.
   virtual void abort(int status) = 0;
 };
 

@@ -1,6 +1,6 @@
-// Where sweeps keep what they find: one SQLite file for any number of sweeps, its schema in
-// docs/sweeps.md. It stays whole at any moment that the process may be killed. One process writes,
-// any number read.
+// The store of sweep results: one SQLite file for any number of sweeps, with the schema of
+// docs/sweeps.md. The file stays valid if the process is killed at any moment. One process writes
+// at a time; any number of processes read.
 #pragma once
 
 #include <cstddef>
@@ -16,63 +16,66 @@
 
 namespace tamis::lab {
 
-/// What became of a point.
+/// The recorded outcome of one grid point.
 struct StoredPoint {
   std::string parameters;
-  std::optional<std::string> result;  ///< none: it failed
-  std::string error;                  ///< then why, a sentence
-  double seconds = 0;                 ///< it took
-  std::string version;                ///< of tamis, that computed it
-  std::string target;                 ///< of the kernels, likewise
+  std::optional<std::string> result;  ///< empty if the point failed
+  std::string error;                  ///< in that case the reason, a sentence
+  double seconds = 0;                 ///< computing time on its thread
+  std::string version;                ///< version of tamis that computed it
+  std::string target;                 ///< name of the kernels that computed it
 };
 
-/// How far the grid is that was last asked for.
+/// The state of the grid that was last planned for one sweep.
 struct StoredSweep {
   std::string sweep;
-  std::int64_t points = 0;  ///< of that grid
+  std::int64_t points = 0;  ///< number of points in that grid
   std::int64_t done = 0;
   std::int64_t failed = 0;
-  std::int64_t others = 0;   ///< results that are kept of other grids
-  double done_seconds = 0;   ///< that the done points took
-  double done_guess = 0;     ///< that they were guessed to take
-  double missing_guess = 0;  ///< that the others are guessed to take
+  std::int64_t others = 0;   ///< stored results that are not part of that grid
+  double done_seconds = 0;   ///< time that the done points took
+  double done_guess = 0;     ///< time that the done points were guessed to take
+  double missing_guess = 0;  ///< time that the other points of the grid are guessed to take
 };
 
 enum class StoreUse { read, write };
 
-/// The names that an open store may take for files beside its own: SQLite's working files and the
-/// lock.
+/// Returns the names of the files that an open store may create beside itself: SQLite's working
+/// files and the lock.
 TAMIS_API std::vector<std::string> files_beside_store(const std::string& path);
 
-/// An open store, used by one thread at a time. Opening reads all of it once to check it.
+/// An open store. It may be used by one thread at a time. Opening it reads the whole file once,
+/// to check it.
 class TAMIS_API SweepStore {
  public:
-  /// `write` makes the file where there is none and throws `io` if another process writes it.
-  /// `read` changes nothing in it and takes a file that cannot be trusted; beside a store that is
+  /// `write` creates the file if there is none, and throws `io` if another process is writing it,
+  /// `usage` if files of an earlier store or of another program are in the way. `read` changes
+  /// nothing in the file and is safe for files that cannot be trusted; beside a store that is
   /// being written, or whose writer was killed, SQLite may leave its working files -shm and -wal.
-  /// Both throw `input` for a file that is no store, is damaged or was made by a newer tamis, and
-  /// leave it as it is.
+  /// Both throw `input`, and leave the file as it is, if it is not a store, is damaged or was made
+  /// by a newer tamis.
   SweepStore(const std::string& path, StoreUse use);
-  /// Of a store that was written: folds its log into the one file, if nobody reads just now.
+  /// If the store was opened for writing, merges its write-ahead log into the file, unless another
+  /// process is reading it at the moment.
   ~SweepStore();
   SweepStore(SweepStore&&) noexcept;
   SweepStore& operator=(SweepStore&&) noexcept;
 
   [[nodiscard]] const std::string& path() const;
-  /// Remembers the grid for `status`, instead of the sweep's one before.
+  /// Saves the grid for `status`, in place of the sweep's earlier grid.
   void plan(const std::string& sweep, std::span<const SweepPoint> points);
-  /// All or none, in place of what was known of these points. Throws `io` if the disk is full; what
-  /// was recorded before stays.
+  /// Records the points, replacing earlier outcomes of the same points, in one transaction. Throws
+  /// `io` if the disk is full; what was recorded before stays.
   void record(const std::string& sweep, std::span<const StoredPoint> points);
-  /// What is known of each of the points.
+  /// Returns the recorded outcome of each point; empty for points that are not in the store.
   [[nodiscard]] std::vector<std::optional<StoredPoint>> look_up(
       const std::string& sweep, std::span<const SweepPoint> points) const;
-  /// Of every sweep that was planned, by name.
+  /// Returns the state of every sweep that has a plan or a result in the store, sorted by name.
   [[nodiscard]] std::vector<StoredSweep> status() const;
 
  private:
   struct Impl;
-  /// Throws `usage` if it was moved from.
+  /// Throws `usage` if the object was moved from.
   [[nodiscard]] Impl& inside() const;
   std::unique_ptr<Impl> impl_;
 };

@@ -8,22 +8,22 @@
 
 namespace tamis::lab::experiments {
 
-/// An axis that takes one value.
+/// Makes an axis that takes one value.
 SweepAxis single_axis(const char* name, const char* what, double value, double least, double most,
                       bool whole);
 
-/// Of regimes named by R or by c.
+/// Axes of regimes, which are named by R or by c.
 SweepAxis axis_R();
 SweepAxis axis_c();
 
-/// Of heads whose rows are measured at fixed lengths.
+/// Axes of sweeps whose rows are measured at fixed lengths.
 SweepAxis axis_n(std::vector<double> values);
 SweepAxis axis_eps();
 SweepAxis axis_d();
 SweepAxis axis_queries(double value);
 SweepAxis axis_replicates(double value);
 
-/// Of contexts of many lengths.
+/// Axes of sweeps whose rows have many lengths.
 SweepAxis axis_n_low(double value);
 SweepAxis axis_n_high(double value);
 struct LengthRange {

@@ -1,4 +1,4 @@
-// Pieces of Vega-Lite that the charts of sweeps share.
+// Parts of Vega-Lite specifications that the charts of several sweeps use.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tamis::lab::experiments {
 
-/// A quantitative channel, its scale linear, log or symlog and not forced through zero.
+/// A quantitative channel with a linear, log or symlog scale that need not include zero.
 inline Json channel(const char* field, const char* title, const char* scale = "linear") {
   return {
       {"field", field},
@@ -18,13 +18,13 @@ inline Json channel(const char* field, const char* title, const char* scale = "l
       {"scale", {{"type", scale}, {"zero", false}, {"nice", std::string_view(scale) == "linear"}}}};
 }
 
-/// A channel of names.
+/// A nominal channel.
 inline Json names(const char* field, const char* title) {
   return {{"field", field}, {"type", "nominal"}, {"title", title}};
 }
 
-/// Vega-Lite alone would sort names by alphabet: `field` of the chart's values, its names as they
-/// first appear.
+/// A nominal channel for `field` whose names are ordered as they first appear in the chart's
+/// values. By default Vega-Lite would sort them alphabetically.
 inline Json in_order(const char* field, const char* title, const Json& values) {
   Json order = Json::array();
   for (const Json& value : values)
@@ -34,22 +34,22 @@ inline Json in_order(const char* field, const char* title, const Json& values) {
   return channel;
 }
 
-/// The same for the panels of a facet, which need no title.
+/// The same for the panels of a facet, without a title.
 inline Json panels_in_order(const char* field, const Json& values) {
   Json facet = in_order(field, "", values);
   facet["title"] = nullptr;
   return facet;
 }
 
-/// The same as dashes of lines, with a legend that shows them.
+/// Turns a channel into one for line dashes, with a legend that shows them.
 inline Json as_dashes(Json channel) {
   channel["legend"] = {
       {"symbolType", "stroke"}, {"symbolStrokeColor", "black"}, {"symbolSize", 300}};
   return channel;
 }
 
-/// A chart's text from its title, its data (an array of flat objects) and what is drawn of them: a
-/// mark with an encoding, layers, a facet with its spec, or a concatenation.
+/// Returns a chart as text from its title, its data (an array of flat objects) and the rest of its
+/// specification: a mark with an encoding, layers, a facet with its spec, or a concatenation.
 std::string chart_text(const std::string& title, Json values, Json drawn);
 
 }  // namespace tamis::lab::experiments

@@ -1,5 +1,5 @@
-// What an experiment is. To add one: a file that defines its `Experiment`, and a line in the table
-// of sweep.cpp.
+// Defines what an experiment is. To add one, write a file that defines its `Experiment`, and add a
+// line to the table in sweep.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,24 +16,24 @@ namespace tamis::lab::experiments {
 /// Members keep the order in which they are written, so that equal parameters have equal text.
 using Json = nlohmann::ordered_json;
 
-/// A trace and what says which one it is: points hold its hash, so that a result of another trace
-/// is never taken for theirs, and a trace that was renamed keeps its results.
+/// A trace with its identity. Points include its hash, so that results of another trace are never
+/// taken for theirs, and a renamed trace keeps its results.
 struct SweepTrace {
-  std::string name;  ///< of the file, without folders; any bytes
-  std::string hash;  ///< of its bytes, 16 hexadecimal digits
+  std::string name;  ///< file name without its folder; any bytes
+  std::string hash;  ///< hash of its bytes, 16 hexadecimal digits
   Trace trace;
 };
 
-/// What a grid is made from.
+/// The input from which a grid is made.
 struct GridRequest {
   const SweepKind& kind;
-  std::vector<AxisValues> axes;  ///< all of the kind's, in its order, with the values that hold
+  std::vector<AxisValues> axes;  ///< all axes of the kind, in its order, with their final values
   std::uint64_t seed = 0;
   const SweepTrace* trace = nullptr;
 
   [[nodiscard]] const std::vector<double>& values(std::string_view axis) const;
   [[nodiscard]] std::vector<std::int64_t> wholes(std::string_view axis) const;
-  /// Of an axis that takes one value.
+  /// The value of an axis that takes one value.
   [[nodiscard]] double value(std::string_view axis) const;
   [[nodiscard]] std::int64_t whole(std::string_view axis) const;
 };
@@ -43,7 +43,7 @@ struct GridPoint {
   double seconds = 0;
 };
 
-/// Where a point is computed.
+/// The environment in which a point is computed.
 struct Scene {
   const SweepTrace* trace = nullptr;
   int threads = 1;
@@ -58,13 +58,13 @@ struct DonePoint {
 struct Experiment {
   SweepKind kind;
   std::vector<GridPoint> (*points)(const GridRequest& request) = nullptr;
-  /// A function of the parameters and the trace alone. Numbers that are not finite may not appear:
-  /// JSON has none.
+  /// Computes a point. The result must depend on the parameters and the trace only, and must not
+  /// contain numbers that are not finite, since JSON cannot represent them.
   Json (*compute)(const Json& parameters, const Scene& scene) = nullptr;
-  /// Of the points that are done, in the order of the grid; there may be none.
+  /// Reports on the finished points, which are in the order of the grid; there may be none.
   SweepReport (*report)(const GridRequest& request, const std::vector<DonePoint>& done) = nullptr;
-  /// To be raised when a point's result changes: results of another revision are then not taken for
-  /// it. Points hold it where it is not 1.
+  /// Increase this when a point's result changes, so that results of another revision are not
+  /// used. Parameters include it unless it is 1.
   int revision = 1;
 };
 

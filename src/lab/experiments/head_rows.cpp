@@ -13,7 +13,7 @@
 namespace tamis::lab::experiments {
 namespace {
 
-// A row of the stream beyond those of synthetic heads.
+// The first row of the random stream after those that synthetic heads use.
 constexpr std::uint64_t length_row = std::uint64_t{3} << 40;
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace tamis::lab::experiments {
 namespace {
 
-/// A set of keys: its mass in units of e^top, its weighted values likewise. Each set has a top of
-/// its own, so that a window far below the heaviest key still has an output.
+/// The mass of a set of keys and its weighted sum of values, both in units of e^top. Each set has
+/// its own top, so that a window far below the heaviest key still has an output.
 struct Part {
   double top = -std::numeric_limits<double>::infinity();
   double mass = 0;
@@ -51,7 +51,8 @@ Dropped loss_of(const Part& kept, const Part& tail) {
   const double out = tail.mass * std::exp(tail.top - top);
   loss.tau = out / (in + out);
   loss.largest = std::exp(tail.top - top) / (in + out);
-  // o − ô = tau·(mean of the tail − mean of the kept): no cancellation where tau is small.
+  // o − ô = tau·(mean of the tail − mean of the kept), which avoids cancellation where
+  // tau is small.
   double difference = 0;
   double exact = 0;
   double other = 0;
@@ -99,8 +100,8 @@ std::vector<Dropped> dropped(std::span<const double> logits, std::span<const flo
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
 
-  // The keys between two cuts are summed once; heads grow from the front, tails from the back, so
-  // that no sum is a difference.
+  // The keys between two cuts are summed once. Sums over heads are built from the front and sums
+  // over tails from the back, so that none is a difference.
   std::vector<Part> parts;
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     const std::int64_t from = i == 0 ? 0 : cuts[i - 1];

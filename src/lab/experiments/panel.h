@@ -1,4 +1,4 @@
-// Panels of a chart that share one list of data, each taking what is its own by the field "panel".
+// Panels of a chart that share one list of data; each selects its own data by the field "panel".
 #pragma once
 
 #include <initializer_list>
@@ -9,8 +9,8 @@
 
 namespace tamis::lab::experiments {
 
-/// A list of Json in braces would be an array for some compilers and, if it has one member, that
-/// member for others.
+/// Makes a panel. The layers are passed as an initializer_list because a braced list of Json would
+/// be an array for some compilers and, if it has one member, that member for others.
 inline Json panel(const std::string& name, const std::string& title,
                   std::initializer_list<Json> layers) {
   return {{"title", title},
@@ -20,7 +20,7 @@ inline Json panel(const std::string& name, const std::string& title,
           {"layer", std::vector<Json>(layers)}};
 }
 
-/// Keys that a row sees, as the horizontal axis.
+/// The horizontal axis: the number of keys that a row sees.
 inline Json lengths() {
   Json x = channel("n", "keys a row sees, n", "log");
   x["scale"].update({{"nice", false}, {"padding", 8}});
@@ -28,7 +28,7 @@ inline Json lengths() {
   return x;
 }
 
-/// R as an ordered colour.
+/// R as an ordinal colour channel.
 inline Json color_by_R() {
   return {{"field", "R"},
           {"type", "ordinal"},
@@ -41,15 +41,15 @@ inline Json layer(Json mark, Json x, Json y, Json color) {
           {"encoding", {{"x", std::move(x)}, {"y", std::move(y)}, {"color", std::move(color)}}}};
 }
 
-/// What is predicted: a dashed line.
+/// A dashed line, for predictions.
 inline Json dashed(const Json& x, const Json& y, const Json& color) {
   return layer({{"type", "line"}, {"strokeDash", {4, 3}}}, x, y, color);
 }
-/// What was measured: dots.
+/// Dots, for measurements.
 inline Json dots(const Json& x, const Json& y, const Json& color) {
   return layer({{"type", "point"}, {"filled", true}, {"size", 50}}, x, y, color);
 }
-/// From the field "low" to the field "high", on the scale of y.
+/// Vertical intervals from the field "low" to the field "high", on the scale of y.
 inline Json intervals(const Json& x, Json y, const Json& color) {
   y["field"] = "low";
   Json made = layer("rule", x, std::move(y), color);

@@ -19,7 +19,7 @@ Json parameters_of(const GridRequest& request, const PatternSetup& setup, std::i
           {"seed", request.seed}, {"step", request.whole("step")}};
 }
 
-/// About where d_min lies, for guesses of time alone: 1/(2/d − 1/n) grows like k·log n.
+/// An approximation of d_min, used only to guess times: 1/(2/d − 1/n) grows like k·log n.
 double likely_d(const PatternSetup& setup, std::int64_t n) {
   const double margin = std::log(setup.gamma / setup.eps1) / setup.eps2;
   const double y = 14 * std::pow(static_cast<double>(setup.k), 0.8) * (0.4 + margin) *
@@ -27,7 +27,7 @@ double likely_d(const PatternSetup& setup, std::int64_t n) {
   return 2 / (1 / y + 1 / static_cast<double>(n));
 }
 
-/// Seconds of a draw that is completed, on one core.
+/// Seconds that a completed draw takes on one core.
 double draw_seconds(double d, std::int64_t n) {
   const auto N = static_cast<double>(n);
   const double r = std::min(0.5 * d, N - 0.5 * d);
@@ -116,11 +116,11 @@ Json compute_pattern_point(const Json& p, const Scene& scene) {
     return {{"d_min", found.d_min}, {"draws", found.draws}, {"at_d_min", found.draws_at_d_min}};
   }
   const AcceptanceFitOptions options{.accepted = p.at("accepted"),
-                             .least = p.at("least"),
-                             .step = p.at("step"),
-                             .threads = scene.threads};
-  const AcceptanceFit curve =
-      fit_acceptance(pattern, problem.conditions(), problem.draw_seed(matrix), options, scene.progress);
+                                     .least = p.at("least"),
+                                     .step = p.at("step"),
+                                     .threads = scene.threads};
+  const AcceptanceFit curve = fit_acceptance(pattern, problem.conditions(),
+                                             problem.draw_seed(matrix), options, scene.progress);
   Json counts = Json::array();
   for (const Acceptance& seen : curve.counts) counts.push_back({seen.d, seen.draws, seen.accepted});
   return {{"a", curve.a},

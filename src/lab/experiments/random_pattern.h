@@ -1,4 +1,5 @@
-// The points of Figures 3 and 4: one random pattern, and d_min by a search or from a curve.
+// The points of Figures 3 and 4. Each takes one random pattern and finds d_min by a search or by
+// fitting a curve p(d), the acceptance probability of a draw at dimension d.
 #pragma once
 
 #include <tamis/lab/dmin.h>
@@ -7,7 +8,7 @@
 
 namespace tamis::lab::experiments {
 
-/// What the points of one setup share.
+/// The parameters that the points of one setup have in common.
 struct PatternSetup {
   std::int64_t k = 1;
   double gamma = 1;
@@ -15,11 +16,11 @@ struct PatternSetup {
   double eps2 = 1;
   auto operator<=>(const PatternSetup&) const = default;
 };
-/// Every combination of the axes k, gamma, eps1 and eps2. With k = 1 a row has one nonzero,
-/// whatever γ: γ is then 1, once.
+/// Returns every combination of the axes k, gamma, eps1 and eps2. With k = 1 a row has a single
+/// nonzero, so γ has no effect; γ is then 1, and the combination appears once.
 std::vector<PatternSetup> setups_of(const GridRequest& request);
 PatternSetup setup_of(const Json& parameters);
-/// The element of `all` whose `setup` this is, added if there is none.
+/// Returns the element of `all` with this `setup`, which is added if there is none.
 template <class T>
 T& of_setup(std::vector<T>& all, const PatternSetup& setup) {
   for (T& each : all)
@@ -27,26 +28,27 @@ T& of_setup(std::vector<T>& all, const PatternSetup& setup) {
   all.emplace_back().setup = setup;
   return all.back();
 }
-/// "k 2, gamma 1, eps1 0.5".
+/// The name of a setup, such as "k 2, gamma 1, eps1 0.5".
 std::string name_of(const PatternSetup& setup);
 
-/// Throws `usage` unless the axis step is even, and Q means a draw at every n.
+/// Throws `usage` unless the axis step is even and at most 2n, and Q gives at least one draw,
+/// for every n.
 void check_search(const GridRequest& request, double Q);
 
-/// A search for d_min, as the paper does it: n redraws for every d, times Q.
+/// The point of a search for d_min as in the paper: Q·n draws for every d.
 GridPoint search_point(const GridRequest& request, const PatternSetup& setup, std::int64_t n,
                        double Q, std::int64_t matrix);
-/// p(d) as a curve, which holds for every Q.
+/// The point of a curve p(d), which serves every Q.
 GridPoint curve_point(const GridRequest& request, const PatternSetup& setup, std::int64_t n,
                       std::int64_t matrix);
 DminProblem pattern_problem(const Json& parameters);
 bool is_search(const Json& parameters);
-/// Either. A search gives {d_min, draws, at_d_min}, a curve {a, b, var_a, var_b, cov_ab, deviance,
-/// degrees, p_value, counts: [[d, draws, accepted], …]}.
+/// Computes a point of either kind. A search gives {d_min, draws, at_d_min}, a curve {a, b, var_a,
+/// var_b, cov_ab, deviance, degrees, p_value, counts: [[d, draws, accepted], …]}.
 Json compute_pattern_point(const Json& parameters, const Scene& scene);
 AcceptanceFit curve_of(const DonePoint& point);
 
-/// The axes that both figures have.
+/// The axes that both figures use.
 std::vector<SweepAxis> pattern_axes();
 
 }  // namespace tamis::lab::experiments

@@ -8,7 +8,8 @@
 namespace tamis::lab::experiments {
 namespace {
 
-/// A plane of the stream that no token, query or weight of a synthetic head reads.
+/// The first row of a range of the random stream that no token, query or weight of a
+/// synthetic head uses.
 constexpr std::uint64_t seed_rows = std::uint64_t{4} << 40;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Replicates: heads of seeds of their own, so that intervals over them are those of independent
-// numbers.
+// Replicates: heads that have independent seeds, so that confidence intervals over them are valid.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +11,18 @@
 
 namespace tamis::lab::experiments {
 
-/// The seed of one replicate: of 53 bits, which JSON readers that know only doubles keep.
+/// The seed of one replicate. It has 53 bits, which JSON readers that store numbers
+/// as doubles preserve.
 std::uint64_t replicate_seed(std::uint64_t seed, std::int64_t replicate);
-/// That of a point whose parameters hold the sweep's seed and the replicate.
+/// The seed of a point whose parameters contain the sweep's seed and the replicate.
 std::uint64_t seed_of(const Json& parameters);
 
-/// A figure over n, replicate by replicate.
+/// Collects a figure over n for every replicate.
 class Growth {
  public:
   void add(std::int64_t replicate, double n, double log_value);
-  /// The exponent C of n^C: the mean of the replicates' least-squares slopes over log n. Nothing if
-  /// no replicate has two lengths.
+  /// The exponent C of n^C: the mean of the replicates' least-squares slopes over log n, with its
+  /// interval. Empty if no replicate has two lengths.
   [[nodiscard]] std::optional<stats::Estimate> exponent(double confidence = 0.95) const;
 
  private:

@@ -1,4 +1,4 @@
-// The reports of experiments whose points and whose reports are files of their own.
+// The reports of experiments whose points and reports are in separate files.
 #pragma once
 
 #include "lab/experiments/experiment.h"

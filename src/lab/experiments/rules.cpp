@@ -15,7 +15,8 @@ std::string name_of(Which which) { return which == Which::heaviest ? "heaviest" 
 double Rule::growth(double n) const { return log ? std::log(n) : std::pow(n, C); }
 
 std::int64_t Rule::keys(std::int64_t n) const {
-  // A product that rounding puts just above a whole number does not read one key more.
+  // The factor keeps a product that rounding puts just above a whole number from reading
+  // one more key.
   const double wanted = std::ceil(alpha * growth(static_cast<double>(n)) * (1 - 1e-12));
   return wanted >= static_cast<double>(n)
              ? n
@@ -46,7 +47,7 @@ double alpha_within(const Rule& rule, std::span<const std::int64_t> lengths, std
     tried.alpha = alpha;
     return cost_of(tried, lengths) <= total;
   };
-  // From n on a rule reads everything, whatever its growth.
+  // With alpha = n a rule reads everything, whatever its growth.
   double high = static_cast<double>(*std::ranges::max_element(lengths));
   double low = 0;
   if (within(high)) return high;
@@ -81,7 +82,7 @@ std::vector<std::vector<Dropped>> losses_of(const HeadRows& rows, std::span<cons
         losses[static_cast<std::size_t>(query)][mine[i]] = lost[i];
     }
   };
-  constexpr std::int64_t piece = 32;  // between two looks at whether to stop
+  constexpr std::int64_t piece = 32;  // rows between two progress calls
   for (std::int64_t first = 0; first < queries; first += piece) {
     if (scene.progress && !scene.progress(static_cast<double>(first), static_cast<double>(queries)))
       core::fail(Code::cancelled, "the point was cancelled after {} of {} rows", first, queries);

@@ -1,4 +1,4 @@
-// Rules for how many keys of n to read and which, and what they lose on the rows of a head.
+// Rules for which keys to read and how many of n, and what they lose on the rows of a head.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,34 @@ namespace tamis::lab::experiments {
 enum class Which : std::uint8_t { heaviest, latest };
 std::string name_of(Which which);
 
-/// ⌈alpha·n^C⌉ keys, or ⌈alpha·log n⌉, at least 1 and at most n; sinks count.
+/// A rule that reads ⌈alpha·n^C⌉ or ⌈alpha·log n⌉ keys, at least 1 and at most n,
+/// including any sinks.
 struct Rule {
   Which which = Which::heaviest;
   double alpha = 1;
-  double C = 0;  ///< 0: a fixed number
+  double C = 0;  ///< exponent; 0 for a fixed number of keys
   bool log = false;
 
   [[nodiscard]] std::int64_t keys(std::int64_t n) const;
   [[nodiscard]] double growth(double n) const;    ///< n^C or log n
-  [[nodiscard]] std::string growth_name() const;  ///< "fixed", "log n", "n^0.5"
-  [[nodiscard]] std::string name() const;         ///< "heaviest 1.41·n^0.5"
+  [[nodiscard]] std::string growth_name() const;  ///< "fixed", "log n" or, for example, "n^0.5"
+  [[nodiscard]] std::string name() const;         ///< for example "heaviest 1.41·n^0.5"
 };
-/// The alpha at which a rule reads `keys` of n.
+/// Returns the alpha at which a rule reads `keys` of n keys.
 double alpha_for(const Rule& rule, double keys, double n);
-/// The largest alpha at which reading the rows of these lengths costs at most `total` keys, to
-/// 2^-40 of it; a rule that can read everything for that does.
+/// Returns the largest alpha, to within 2^-40 of the longest length, at which reading rows of
+/// these lengths costs at most `total` keys. If `total` suffices to read every key, the
+/// result does so.
 double alpha_within(const Rule& rule, std::span<const std::int64_t> lengths, std::int64_t total);
 std::int64_t cost_of(const Rule& rule, std::span<const std::int64_t> lengths);
 
-/// losses[i][r]: of row i under rules[r]. Of every row all rules are judged by one sort and one
-/// pass over its values for each `Which`; queries·n·(d + d_v + log n) operations, the same bits for
-/// any number of threads.
+/// Returns losses[i][r], the loss of row i under rules[r]. For every row and `Which`, one sort and
+/// one pass over the values serve all rules. Takes queries·n·(d + d_v + log n) operations. Same
+/// bits for any number of threads.
 std::vector<std::vector<Dropped>> losses_of(const HeadRows& rows, std::span<const Rule> rules,
                                             std::int64_t sinks, const Scene& scene);
 
-/// A guess at the seconds that takes on one core, `keys` being Σ n over the rows.
+/// A guess at the seconds that losses_of takes on one core, where `keys` is Σ n over the rows.
 double seconds_for(double keys, double dims);
 
 }  // namespace tamis::lab::experiments

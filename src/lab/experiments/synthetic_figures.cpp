@@ -8,7 +8,7 @@
 namespace tamis::lab::experiments {
 
 RowTheory row_theory(const GaussianNull& null, double n, double R, double d) {
-  // Three nodes of Gauss and Hermite over log sigma; E log sigma lies 0.7/d below log(R/3).
+  // Gauss–Hermite quadrature with three nodes over log sigma; E log sigma is 0.7/d below log(R/3).
   const double variance = 0.7 / d;
   const double sigma = R / 3 * std::exp(-variance);
   const double step = std::exp(std::sqrt(3 * variance));

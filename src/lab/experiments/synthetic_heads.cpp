@@ -10,7 +10,7 @@
 namespace tamis::lab::experiments {
 namespace {
 
-// Rows of the stream: tokens, queries and the rows of W in planes of their own.
+// Rows of the random stream: tokens, queries and the rows of W have separate ranges.
 constexpr std::uint64_t token_rows = 0;
 constexpr std::uint64_t query_rows = std::uint64_t{1} << 40;
 constexpr std::uint64_t weight_rows = std::uint64_t{2} << 40;
@@ -31,7 +31,7 @@ void check(const Synthetic& s) {
       core::fail(Code::usage, "the dial {} is {}; it must be 0 to 1", name, dial);
 }
 
-/// The entry whose uniform quantile is u in (−1, 1), with variance 1/3 whatever the tails.
+/// Maps a uniform u in (−1, 1) to an entry, which has variance 1/3 whatever `tails` is.
 double entry(double u, double tails) {
   if (tails == 0) return u;
   // E u² = 1/3, E h² = 1 and E |u|·h = 2/5 for h = (1 − |u|)^(−1/3) − 1.
@@ -54,7 +54,7 @@ void input(const numbers::Stream& stream, const Synthetic& s, double* x) {
   }
 }
 
-/// d × d, Gaussian, ‖W‖_F = R.
+/// Returns W: d × d, Gaussian, scaled to ‖W‖_F = R.
 std::vector<double> weights(const Synthetic& s) {
   const auto d = static_cast<std::size_t>(s.d);
   std::vector<double> w(d * d);
@@ -87,7 +87,8 @@ SyntheticHead synthetic_head(const Synthetic& s) {
   std::vector<double> x(d);
   for (std::size_t t = 0; t < n; ++t) {
     const numbers::Stream stream(s.seed, numbers::Purpose::sweep, token_rows + t);
-    // The numbers after those of the entries; values are each token's own.
+    // The random numbers after those of the entries. Values are drawn for each token,
+    // also for copies.
     const auto after = static_cast<std::uint32_t>(2 * d + 2);
     const bool copied = t > 0 && stream.uniform(0) < s.copies;
     if (!copied) input(stream, s, x.data());

@@ -1,5 +1,5 @@
-// Layers of a trace as parameters of points. A trace is known by the hash of its bytes alone: under
-// another name it has the same points.
+// Layers of a trace as parameters of points. A trace is identified only by the hash of its bytes,
+// so it has the same points under another name.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace tamis::lab::experiments {
 
-/// Parameters of a layer's point, to which an experiment adds its own.
+/// The parameters of a layer's point, to which an experiment adds its own.
 Json layer_parameters(const SweepTrace& trace, const TraceLayer& layer);
-/// The layer that such parameters name. Throws `input` if it is not there.
+/// Returns the layer that such parameters name. Throws `input` if the trace does not have it.
 const TraceLayer& layer_of(const SweepTrace& trace, const Json& parameters);
-/// Of the trace that is asked for, fit to be shown; "the trace" if there is none.
+/// The name of the requested trace, safe to print, or "the trace" if there is none.
 std::string trace_name(const GridRequest& request);
 
-/// Σ n over the queries of a trace: what the time of a head is made of.
+/// Σ n over the queries of a trace, to which the time for a head is proportional.
 double keys_seen(const Trace& trace);
-/// A guess at the time of profiling a layer on one core.
+/// A guess at the seconds that profiling a layer takes on one core.
 double profile_seconds(const SweepTrace& trace, const TraceLayer& layer);
 
 }  // namespace tamis::lab::experiments

@@ -1,4 +1,4 @@
-// Two profiles head by head: the same model, the same heads, the same eps.
+// Compares two profiles head by head. Both must be of the same model, with the same heads and eps.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ Heads heads_of(const Profile& profile) {
   return heads;
 }
 
-/// What all heads have in common.
+/// Checks what all heads have in common: the first eps and the model.
 void check_kind(const std::string& model, double eps, const Profile& other) {
   const std::vector<double>& theirs = other.options.rows.eps;
   if (theirs.empty() || theirs.front() != eps)

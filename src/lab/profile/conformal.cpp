@@ -1,6 +1,6 @@
-// Split-conformal rules for how many keys to read. A rule's score is the least alpha that would
-// have served a row; the rank-th smallest score of the calibration rows serves a new exchangeable
-// row with probability ≥ 1 − delta.
+// Split-conformal rules for how many keys to read. A row's score is the least alpha that would
+// have sufficed for it. The rank-th smallest score of the calibration rows suffices for a new
+// exchangeable row with probability ≥ 1 − delta.
 #include <tamis/lab/conformal.h>
 
 #include <algorithm>
@@ -42,14 +42,14 @@ void check_delta(double delta) {
     core::fail(Code::usage, "delta = {}; it must lie between 0 and 1", delta);
 }
 
-/// ⌈(1 − delta)(m + 1)⌉, safe against a product that rounding puts just above an integer; the least
-/// rank is 1, also for a delta that the safety would round up to 1.
+/// ⌈(1 − delta)(m + 1)⌉, at least 1. The small subtraction corrects a product that rounding puts
+/// just above an integer; without the lower limit of 1 it could give rank 0.
 std::int64_t rank_of(double delta, std::int64_t m) {
   const double exact = (1 - delta) * static_cast<double>(m + 1);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(exact - 1e-9)));
 }
 
-/// Whether the rule gives a row as much as it needs: k_eps keys, or a window of w_eps.
+/// Whether the rule gives a row as much as it needs: k_eps keys, or a window of w_eps keys.
 bool serves(const Conformal& rule, double n, double needed) {
   return !rule.finite() || std::min(n, std::ceil(rule.alpha * std::pow(n, rule.C))) >= needed;
 }
@@ -92,7 +92,7 @@ Conformal calibrate(std::span<const double> n, std::span<const double> needed,
   if (rule.finite()) {
     const auto place = scores.begin() + (rule.rank - 1);
     std::nth_element(scores.begin(), place, scores.end());
-    // ⌈alpha·n^C⌉ must reach the row whose score alpha is, whatever the rounding of the power.
+    // ⌈alpha·n^C⌉ must be exactly what the row that set alpha needs, however the power is rounded.
     rule.alpha = C == 0 ? *place : *place * (1 - 1e-12);
   }
   const RuleCost cost = cost_of(rule, n, needed, rows_of(Part::held_out, parts));
@@ -190,8 +190,8 @@ RuleTable compare_rules(std::span<const double> n, std::span<const double> k_eps
   table.topk = calibrate_power(n, k_eps, parts, 0, delta);
   table.window = calibrate_window(n, w_eps, parts, sinks, delta);
 
-  // Bins of all rows, not of the held-out ones: heads that share their lengths share their bins
-  // too.
+  // Bins are made from all rows, not from the held-out ones, so that heads with the same lengths
+  // have the same bins.
   for (const stats::BinRows& rows : stats::length_bins(n, bins)) {
     stats::BinRows part;
     std::ranges::copy_if(rows, std::back_inserter(part),

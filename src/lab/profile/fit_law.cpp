@@ -1,6 +1,6 @@
-// Which law a head follows: every law of the table fitted by least squares on log k_eps, chosen by
-// posterior probability, the winner tested for lack of fit, and an interval for C. docs/laws.md has
-// the reasons.
+// Decides which law a head follows. Every law of the table is fitted by least squares on log
+// k_eps; one is chosen by posterior probability and tested for lack of fit; C gets a confidence
+// interval. docs/laws.md has the reasons.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t fewest_rows = 24;  ///< three bins of eight
-constexpr double least_range = 2;         ///< longest row over shortest
+constexpr double least_range = 2;         ///< longest row divided by shortest
 
 void check(const LawRows& rows, const LawOptions& options) {
   if (rows.k_eps.size() != rows.n.size())
@@ -66,7 +66,7 @@ double median(std::vector<double> values) {
           *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)));
 }
 
-/// One law with its residuals' mean taken out: log alpha.
+/// One fitted law and its residuals, whose mean, log alpha, has been subtracted.
 struct Fitted {
   LawScore score;
   std::vector<double> residuals;
@@ -118,7 +118,7 @@ void set_probabilities(std::vector<Fitted>& laws) {
   });
 }
 
-/// What every head gets, whether or not it can carry a law.
+/// Fills in what is reported for every head, whether or not a law can be fitted.
 LawFit describe(const LawRows& rows) {
   LawFit fit;
   fit.rows = static_cast<std::int64_t>(rows.n.size());
@@ -137,7 +137,7 @@ LawFit describe(const LawRows& rows) {
   return fit;
 }
 
-/// Why these rows cannot carry a law; empty if they can.
+/// Returns why no law can be fitted to these rows, or an empty string if one can.
 std::string obstacle(const LawFit& fit) {
   if (fit.rows < fewest_rows)
     return fmt::format("{} rows; a law needs at least {}", fit.rows, fewest_rows);
@@ -175,8 +175,8 @@ LawFit fit_law(const LawRows& rows, const GaussianNull& null, const LawOptions& 
   fit.C_low = interval.low;
   fit.C_high = interval.high;
 
-  // k_eps is an integer: its logarithm is known to within a rounding of variance 1/(12·k²) and no
-  // better.
+  // k_eps is an integer, so its logarithm is known only to within a rounding error
+  // of variance 1/(12·k²).
   double rounding = 0;
   for (const double k : rows.k_eps) rounding += 1 / (12 * k * k);
   std::vector<Fitted> laws;

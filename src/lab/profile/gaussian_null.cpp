@@ -1,7 +1,7 @@
-// The null: k_eps of n i.i.d. Gaussian logits. The law of k_eps is carried by the few largest
-// logits, which are drawn; the rest enters by its exact mean and variance. Draws are quasi-random,
-// fixed, and the same for every n and sigma, so the answer is a deterministic function that varies
-// smoothly. Accuracy: docs/laws.md.
+// The null model: k_eps of n i.i.d. Gaussian logits. The distribution of k_eps is determined
+// mostly by the few largest logits, which are drawn; the sum of the others is taken from its exact
+// mean and variance. The draws are quasi-random, fixed and the same for every n and sigma, so the
+// result is a deterministic function that varies smoothly. docs/laws.md gives its accuracy.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,19 +18,20 @@ namespace tamis::lab {
 namespace {
 
 constexpr std::size_t path_count = 256;
-constexpr std::size_t drawn = 16;  ///< largest logits that are drawn one by one
+constexpr std::size_t drawn = 16;  ///< number of largest logits that are drawn individually
 
-/// One draw of what decides k_eps, in units that do not depend on n or sigma.
+/// One draw of the variables that determine k_eps, in units that do not depend on n or sigma.
 struct Path {
-  std::array<double, drawn + 1>
-      gaps;          ///< standard exponentials: gaps of a Poisson process of ranks
-  double remainder;  ///< standard normal: the sum of the logits that are not drawn
-  double total;      ///< standard normal: the number of Poisson points below
+  /// Standard exponentials: the gaps of a Poisson process whose points give the ranks.
+  std::array<double, drawn + 1> gaps;
+  double remainder;  ///< standard normal, for the sum over the logits not drawn
+  double total;      ///< standard normal, for the last point of the Poisson process
 };
 using Paths = std::array<Path, path_count>;
 
-/// The first six gaps, which matter most, are an additive recurrence with the powers of the root of
-/// g^7 = g + 1 (low discrepancy in six dimensions); the others are strata in an order of their own.
+/// The first six gaps, which matter most, come from an additive recurrence with the powers of the
+/// root of g^7 = g + 1 (low discrepancy in six dimensions). The others are stratified, each with a
+/// random order of its own.
 Paths make_paths() {
   constexpr std::size_t lattice = 6;
   double root = 1;
@@ -67,15 +68,15 @@ const Paths& all_paths() {
   return paths;
 }
 
-/// The largest logits of one path, standardised, and how many lie below them.
+/// The largest logits of one path, standardised, and the number of logits below them.
 struct Top {
   std::array<double, drawn> x;
   std::size_t count;
-  double below;        ///< logits that are not drawn
-  double probability;  ///< of lying below x[count − 1]
+  double below;        ///< number of logits that are not drawn
+  double probability;  ///< probability that a logit lies below x[count − 1]
 };
 
-/// The i-th largest of n uniforms is 1 − Γ_i/Γ_{n+1}, Γ the points of a Poisson process.
+/// The i-th largest of n uniforms is 1 − Γ_i/Γ_{n+1}, where Γ are the points of a Poisson process.
 Top top_of(const Path& path, double n) {
   Top top{};
   top.count = n < drawn ? static_cast<std::size_t>(n) : drawn;
@@ -84,7 +85,8 @@ Top top_of(const Path& path, double n) {
   double sum = 0;
   for (std::size_t i = 0; i < top.count; ++i) rank[i] = sum += path.gaps[i];
   if (top.below > 0) {
-    // Γ_{n+1} − Γ_drawn has a Gamma law of this shape; Wilson and Hilferty's cube.
+    // Γ_{n+1} − Γ_drawn has a Gamma distribution of this shape; Wilson and Hilferty's
+    // cube approximates it.
     const double shape = top.below + 1;
     const double cube = 1 - 1 / (9 * shape) + path.total / (3 * std::sqrt(shape));
     sum += shape * cube * cube * cube;
@@ -96,20 +98,21 @@ Top top_of(const Path& path, double n) {
   return top;
 }
 
-/// Sum of e^{sigma·(x − x[0])} over the logits that are not drawn: normals cut off at x[count − 1].
-/// A sum of positive numbers, hence taken as log-normal with the exact mean and variance.
+/// Sum of e^{sigma·(x − x[0])} over the logits that are not drawn, which are normals truncated
+/// at x[count − 1]. A sum of positive numbers, it is approximated as log-normal with its exact
+/// mean and variance.
 double remainder_of(const Top& top, double normal, double sigma) {
   if (!(top.below > 0)) return 0;
   const double bound = top.x[top.count - 1];
-  // log E e^{s·(x − x[0])} = s²/2 − s·x[0] + log P(Z > s − bound) − log probability, less what
-  // cancels.
+  // log E e^{s·(x − x[0])} = s²/2 − s·x[0] + log P(Z > s − bound) − log probability, computed
+  // without the terms that cancel.
   const auto log_moment = [&](double s) {
     return s * (bound - top.x[0]) - 0.5 * bound * bound + stats::log_scaled_tail(s - bound) -
            std::log(top.probability);
   };
   const double log_mean = std::log(top.below) + log_moment(sigma);
-  // Relative variance of the sum, whose logarithm is all that is left of it where it is too large
-  // for a double.
+  // log(1 + relative variance of the sum); where exp would overflow, log_square is that
+  // to within rounding.
   const double log_square = std::log(top.below) + log_moment(2 * sigma) - 2 * log_mean;
   const double variance = log_square > 40
                               ? log_square
@@ -117,8 +120,8 @@ double remainder_of(const Top& top, double normal, double sigma) {
   return std::exp(log_mean + std::sqrt(variance) * normal - 0.5 * variance);
 }
 
-/// k_eps of one path. Below the drawn logits it is where the mean of the tail reaches eps, rounded
-/// up.
+/// k_eps of one path. If the boundary lies below the drawn logits, k is where the expected mass of
+/// the tail reaches eps, rounded up.
 double k_eps_of(const Top& top, double normal, double sigma, double eps) {
   std::array<double, drawn> weight{};
   double kept = 0;
@@ -126,14 +129,14 @@ double k_eps_of(const Top& top, double normal, double sigma, double eps) {
     kept += weight[i] = std::exp(sigma * (top.x[i] - top.x[0]));
   const double rest = remainder_of(top, normal, sigma);
   const double allowed = eps * (kept + rest);
-  if (rest <=
-      allowed) {  // every key below is dropped, and so are the lightest drawn ones that still fit
+  // All keys below the drawn ones are dropped, and so are the lightest drawn ones that still fit.
+  if (rest <= allowed) {
     std::size_t k = top.count;
     double tail = rest;
     while (k > 1 && tail + weight[k - 1] <= allowed * (1 + 1e-12)) tail += weight[--k];
     return static_cast<double>(k);
   }
-  // The tail under t is the share Φ(t − sigma)/Φ(bound − sigma) of the rest.
+  // The share of the rest that lies below t is Φ(t − sigma)/Φ(bound − sigma).
   const double bound = top.x[top.count - 1];
   const double t = bound - stats::tail_step(sigma - bound, allowed / rest);
   const double k =
@@ -166,7 +169,7 @@ GaussianKEps summarise(const Tops& tops, double sigma, double eps) {
   return result;
 }
 
-/// Nodes of the table along one axis: `fine` steps up to a seam, `coarse` steps beyond.
+/// Nodes of the table along one axis: `fine` steps up to a seam, then `coarse` steps.
 struct Axis {
   std::size_t fine;
   std::size_t coarse;
@@ -176,9 +179,9 @@ struct Axis {
 constexpr Axis lengths{20, 6};
 constexpr double length_step = 2;
 constexpr double most_doublings = 32;
-/// sigma = 0, 0.5 … 10, then equal steps of 1/√sigma down to 0, sigma = ∞: there the two heaviest
-/// keys are close with a probability of order 1/sigma, so that means go as 1/sigma and deviations
-/// as 1/√sigma.
+/// sigma = 0, 0.5 … 10, then equal steps of 1/√sigma down to 0, that is sigma = ∞. For large sigma
+/// the two heaviest keys are close with a probability of order 1/sigma, so means vary as 1/sigma
+/// and standard deviations as 1/√sigma.
 constexpr Axis spreads{20, 20};
 constexpr double spread_step = 0.5;
 constexpr double spread_seam = 10;
@@ -192,16 +195,17 @@ double spread_at(std::size_t node) {
   if (node <= spreads.fine) return spread_step * static_cast<double>(node);
   const double root =
       1 - static_cast<double>(node - spreads.fine) / static_cast<double>(spreads.coarse);
-  return spread_seam / (root * root);  // infinite at the last
+  return spread_seam / (root * root);  // infinite at the last node
 }
 
-/// Weights of the cubic through four neighbouring nodes (Catmull and Rom), reflected at the ends.
+/// Weights of the cubic through four neighbouring nodes (Catmull and Rom), extended linearly
+/// at the ends.
 struct Cubic {
   std::array<std::size_t, 4> node;
   std::array<double, 4> weight;
 };
 
-/// Among `nodes` nodes from `first` on, at a place of 0 … nodes − 1.
+/// The cubic at `place`, 0 … nodes − 1, among `nodes` nodes that start at `first`.
 Cubic cubic_at(double place, std::size_t first, std::size_t nodes) {
   const std::size_t i = std::min(static_cast<std::size_t>(place), nodes - 2);
   const double u = place - static_cast<double>(i);
@@ -209,7 +213,7 @@ Cubic cubic_at(double place, std::size_t first, std::size_t nodes) {
   c.node = {i == 0 ? 0 : i - 1, i, i + 1, std::min(i + 2, nodes - 1)};
   c.weight = {0.5 * u * (-1 + u * (2 - u)), 1 + 0.5 * u * u * (3 * u - 5),
               0.5 * u * (1 + u * (4 - 3 * u)), 0.5 * u * u * (u - 1)};
-  // Beyond an end the straight line goes on: value 2·end − next.
+  // Beyond an end the table is continued linearly: the missing value is 2·end − next.
   if (i == 0) {
     c.weight[1] += 2 * c.weight[0];
     c.weight[2] -= c.weight[0];
@@ -254,15 +258,15 @@ void check_row(double n, double sigma) {
 
 GaussianNull::GaussianNull(double eps) : eps_(eps) {
   check_eps(eps);
-  table_.resize(lengths.nodes() *
-                spreads.nodes());  // where sigma is infinite: one key, all logarithms 0
+  // At infinite sigma, the last node, k_eps is 1 and all logarithms stay 0.
+  table_.resize(lengths.nodes() * spreads.nodes());
   const auto tops = std::make_unique<Tops>();
   for (std::size_t i = 0; i < lengths.nodes(); ++i) {
     tops_at(length_at(i), *tops);
     for (std::size_t j = 0; j + 1 < spreads.nodes(); ++j) {
       GaussianKEps& entry = table_[i * spreads.nodes() + j];
       entry = summarise(*tops, spread_at(j), eps);
-      entry.median = std::log(entry.median);  // interpolated as logarithms
+      entry.median = std::log(entry.median);  // medians and means are interpolated as logarithms
       entry.mean = std::log(entry.mean);
     }
   }

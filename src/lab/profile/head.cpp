@@ -9,7 +9,7 @@
 namespace tamis::lab::profiling {
 namespace {
 
-/// Columns of the rows of one head that see a key.
+/// Columns of the figures, restricted to those rows of one head that see a key.
 class Columns {
  public:
   Columns(const RowFigures& figures, std::int64_t first, std::int64_t count) : figures_(figures) {
@@ -18,7 +18,7 @@ class Columns {
         rows_.push_back(static_cast<std::size_t>(row));
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows_.size()); }
-  /// Column `c` of a table of `width` columns.
+  /// Returns column `c` of a table of `width` columns.
   template <class T>
   [[nodiscard]] std::vector<double> of(const std::vector<T>& table, std::size_t width = 1,
                                        std::size_t c = 0) const {
@@ -52,7 +52,7 @@ std::vector<double> ratio(std::span<const double> a, std::span<const double> b) 
   return ratios;
 }
 
-/// A bin that knows its lengths.
+/// A bin with its range of lengths, row count and median length filled in.
 template <class Bin>
 Bin bin_of(std::span<const double> n, const stats::BinRows& rows) {
   Bin bin;
@@ -63,12 +63,12 @@ Bin bin_of(std::span<const double> n, const stats::BinRows& rows) {
   return bin;
 }
 
-/// A seed of the head's own: were all heads dealt the same rows, one odd part of the text would
-/// sway them all.
+/// The seed of one head's split. If all heads had the same split, one unusual part of the text
+/// would affect them all.
 std::uint64_t split_seed(std::uint64_t seed, std::int64_t layer, std::int64_t head) {
   const auto place = static_cast<std::uint64_t>(layer) << 32 | static_cast<std::uint64_t>(head);
   return numbers::Stream(seed, numbers::Purpose::split, place)
-      .bits(2);  // split_rows takes draws 0 and 1
+      .bits(2);  // split_rows uses draws 0 and 1
 }
 
 KEpsProfile profile_k_eps(const Columns& columns, const RowFigures& figures, std::size_t e,
@@ -98,7 +98,7 @@ KEpsProfile profile_k_eps(const Columns& columns, const RowFigures& figures, std
   return of_eps;
 }
 
-/// The calibrated rule of the first eps; until the mass is proven where there is none.
+/// The calibrated rule of the first eps, or, if there is none, the mass tolerance eps.
 Budget budget_of(const KEpsProfile& of_eps) {
   Budget budget;
   if (of_eps.rules.power.finite() && of_eps.rules.power.alpha > 0) {

@@ -14,14 +14,15 @@ namespace {
 
 constexpr double u = attention::unit_roundoff;
 
-/// Relative error of a weight 2^t, 0 ≥ t ≥ −depth, in f32: t is rounded once, exp2 errs on its own.
-/// The factor covers products of errors, which are below 10⁻⁵ each.
+/// Bound on the relative error of a weight 2^t in f32, 0 ≥ t ≥ −depth: t is rounded once, and exp2
+/// has an error of its own. The factor covers products of errors, which are below 10⁻⁵ each.
 double weight_error(double depth) {
   return 1.0001 * (u * std::numbers::ln2 * depth + tamis::kernels::exp2_relative_error);
 }
 
-/// The dropped mass T of a row against eps: T ≤ eps·(T + K) is T·(1 − eps) ≤ eps·K, with both sides
-/// known up to relative errors and an absolute one.
+/// Compares the dropped mass T of a row with eps. With K the mass kept, T ≤ eps·(T + K)
+/// is equivalent to T·(1 − eps) ≤ eps·K. Both sides are known up to relative errors and
+/// an absolute one.
 enum class Verdict { too_much, fits, open };
 Verdict judge(double dropped, double kept, double eps, double dropped_error, double kept_error,
               double absolute) {
@@ -33,27 +34,28 @@ Verdict judge(double dropped, double kept, double eps, double dropped_error, dou
   return Verdict::open;
 }
 
-/// Answers that the rounding of f32 weights leaves open: low … high.
+/// The values of k_eps, low … high, that the rounding errors of f32 weights do not exclude.
 struct Range {
   std::int64_t low;
   std::int64_t high;
   bool bounded;  // false if the boundary lies below depth_limit
 };
 
-/// Keys this far below the boundary weigh 2^-24 of it at most each: their errors are counted as an
-/// absolute one.
+/// Keys this far below the boundary weigh at most 2^-24 of it each, so their errors are counted as
+/// an absolute error.
 constexpr double far_below = 24;
 
 Range from_f32(std::int64_t n, Ranking& ranking, double eps) {
   const double total = ranking.total();
   const auto keys = static_cast<double>(n);
-  // What is far below errs like the lightest weight that exp2 does not flush to 0; f64 sums err by
-  // less than n·2^-52 of the total.
+  // A weight far below has at most the error of the lightest weight that exp2 does not flush to 0.
+  // The f64 sums have an error below n·2^-52 of the total.
   const auto absolute = [&](double depth) {
     return keys * (std::ldexp(1.0, -static_cast<int>(depth + far_below)) * weight_error(126) +
                    0x1p-125 + 0x1p-52 * total);
   };
-  // Surely too little is kept below this, whatever the bucket: start there.
+  // Below this mass too little is certainly kept, whatever the bucket, so the search
+  // can start there.
   const double e = eps * (1 + eps_slack);
   const double surely_short =
       total * (1 - e) - 4 * e * total * weight_error(depth_limit + far_below) - 2 * absolute(0);
@@ -89,7 +91,7 @@ Range from_f32(std::int64_t n, Ranking& ranking, double eps) {
   return range;
 }
 
-/// The answer from f64 weights, or 0 if even these leave it open.
+/// Returns k_eps from f64 weights, or 0 if they do not decide it either.
 std::int64_t from_f64(const KEpsRow& row, const Ranking& ranking, const Range& range, double eps) {
   constexpr std::int64_t some = 256;
   double w[some];
@@ -116,7 +118,7 @@ std::int64_t from_f64(const KEpsRow& row, const Ranking& ranking, const Range& r
   }
   std::sort(candidates, candidates + count, std::greater<>());
 
-  // Chains of at most 256 additions, compensated sums of them, and the weights' own error.
+  // Covers chains of at most 256 additions, compensated sums of these, and the weights' own error.
   constexpr double error = (some + 8) * 0x1p-53 + 0x1p-50;
   stats::Sum kept = above;
   stats::Sum dropped = below;

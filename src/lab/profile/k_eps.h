@@ -1,4 +1,4 @@
-// k_eps of one row, exactly that of its logits.
+// Computes k_eps of one row. The result is exact for the given f32 logits.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,14 @@ struct KEpsRow {
   const float* s;  ///< logits in units of log 2
   std::int64_t n;
   float top;
-  const RowScratch& scratch;  ///< `bucket` as the order was made from; `weights` may be overwritten
+  /// `bucket` must be as it was when the ranking was made; `weights` may be overwritten.
+  const RowScratch& scratch;
 };
 
-/// The fewest keys whose dropped mass is at most eps·(1 + eps_slack). First from the f32 weights
-/// with a bound on their rounding; where that leaves more than one answer, from f64 weights of the
-/// whole row (about 4 ns per key); where that does, by `reference_k_eps`.
+/// Returns the fewest keys that can be kept such that the dropped mass is at most eps·(1 +
+/// eps_slack). Uses the f32 weights with a bound on their rounding errors first; if these
+/// leave more than one answer, f64 weights of the whole row (about 4 ns per key); if those
+/// do too, `reference_k_eps`.
 std::int64_t k_eps(const KEpsRow& row, Ranking& ranking, double eps);
 
 }  // namespace tamis::lab::profiling

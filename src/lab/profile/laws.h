@@ -1,5 +1,5 @@
-// The table of laws. A law is alpha·shape(n), fitted as log k_eps = log alpha + log shape(n) +
-// noise.
+// The table of laws. A law is alpha·shape(n), fitted as log k_eps = log alpha + log
+// shape(n) + noise.
 #pragma once
 
 #include <array>
@@ -14,20 +14,20 @@ struct LawEntry {
   Law law;
   std::string_view name;
   int parameters;  ///< alpha, and C for the power law
-  double prior;    ///< probability beforehand, relative to the other laws
+  double prior;    ///< prior probability, relative to the other laws
   bool needs_sigma;
-  /// log shape(n); C is read by the power law alone, sigma by the gaussian alone.
+  /// log shape(n). Only the power law uses C, only the gaussian law sigma.
   double (*log_shape)(double n, double C, double sigma, const GaussianNull& null);
 };
 
-/// A further law is a further line here, a name in Law, and a line in docs/laws.md. The power law
-/// is the one with a second parameter; its C has the uniform prior on 0 … 1. Constant and log n,
-/// which real noise hardly parts, share the prior of one law.
+/// To add a law, add a line here, a name in Law and a line in docs/laws.md. The power law is the
+/// only one with a second parameter; its C has the uniform prior on 0 … 1. Constant and log n,
+/// which the noise of real heads hardly distinguishes, share the prior of one law.
 inline constexpr std::array<LawEntry, 5> law_table{{
     {Law::constant, "constant", 1, 0.5, false,
      [](double, double, double, const GaussianNull&) { return 0.0; }},
     {Law::logarithmic, "log", 1, 0.5, false,
-     // log n is 0 at n = 1, where k_eps is 1 whatever the law: log(1 + n) differs from it by 1/n.
+     // log n is 0 at n = 1, where k_eps is always 1. log(1 + n) exceeds log n by about 1/n.
      [](double n, double, double, const GaussianNull&) { return std::log(std::log1p(n)); }},
     {Law::power, "power", 2, 1, false,
      [](double n, double C, double, const GaussianNull&) { return C * std::log(n); }},

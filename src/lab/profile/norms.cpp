@@ -1,7 +1,7 @@
-// ‖W_Q R W_Kᵀ‖_F from d × d Gram matrices: ‖A R Bᵀ‖² = tr(Rᵀ·AᵀA·R·BᵀB). A rotary embedding makes R
-// = Σ u_m B_m with u = (cos θ_p·offset …, sin θ_p·offset …, 1) and fixed B_m, so the squared norm
-// is uᵀMu with one small matrix M for all offsets. hidden·d² operations per head, then d² per
-// offset.
+// Computes ‖W_Q R W_Kᵀ‖_F from d × d Gram matrices, as ‖A R Bᵀ‖² = tr(Rᵀ·AᵀA·R·BᵀB). With a rotary
+// embedding R = Σ u_m B_m, where u = (cos θ_p·offset …, sin θ_p·offset …, 1) and the B_m are
+// fixed, so the squared norm is uᵀMu with one small matrix M for all offsets. Takes hidden·d²
+// operations per head, then d² per offset.
 #include <tamis/lab/law.h>
 #include <tamis/lab/norms.h>
 
@@ -27,7 +27,7 @@ std::vector<double> gram(const double* a, std::int64_t hidden, std::int64_t d) {
   return g;
 }
 
-/// One B_m: column `column` goes to row `row` with this sign.
+/// One nonzero entry of a B_m: `sign`, ±1, at row `row` and column `column`.
 struct Move {
   std::int64_t column;
   std::int64_t row;
@@ -35,8 +35,8 @@ struct Move {
 };
 using Moves = std::vector<Move>;
 
-/// B_m of every pair's cosine, then of every pair's sine, then of all dimensions that are not
-/// rotated.
+/// Returns the B_m in this order: each pair's cosine, each pair's sine, all
+/// dimensions not rotated.
 std::vector<Moves> rotation_basis(std::int64_t d, const std::optional<Rotary>& rotary) {
   const std::int64_t pairs = rotary ? rotary->dims / 2 : 0;
   std::vector<Moves> basis(static_cast<std::size_t>(2 * pairs + 1));
@@ -74,10 +74,10 @@ double norm_at(const std::vector<double>& form, const std::vector<double>& u) {
     for (std::size_t n = 0; n < u.size(); ++n) row += form[m * u.size() + n] * u[n];
     sum += u[m] * row;
   }
-  return sum < 0 ? 0 : std::sqrt(sum);  // NaN stays
+  return sum < 0 ? 0 : std::sqrt(sum);  // a NaN is passed on
 }
 
-/// Key j at offset i − j is turned back by that offset relative to the query.
+/// Sets u for one offset i − j. Key j is rotated backwards by that offset relative to the query.
 void fill_rotation(std::vector<double>& u, std::int64_t offset,
                    const std::vector<double>& frequencies) {
   const std::size_t pairs = frequencies.size();
@@ -179,7 +179,8 @@ NormPrediction predict_from_norm(double input_bound, double norm, double n, doub
     core::fail(Code::usage, "norm = {} of W; it must be finite and not negative", norm);
   NormPrediction result;
   result.R = input_bound * input_bound * norm;
-  // At a spread of 1000 one key is left: the two largest of 2^20 Gaussians are typically .2 apart.
+  // At a standard deviation of 1000 one key suffices: the two largest of 2^20 Gaussians are
+  // typically 0.2 apart.
   result.k_eps = gaussian_k_eps(n, std::min(result.R, 1000.0), eps);
   const double log_n = std::log(n);
   result.exponent =

@@ -1,4 +1,5 @@
-// A profile of a trace: layer by layer the rows, then the heads. One layer in memory at a time.
+// Makes the profile of a trace, layer by layer: first the rows of the layer, then its heads. Holds
+// one layer in memory at a time.
 #include <tamis/lab/profile.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace tamis::lab {
 namespace {
 
-/// Logits of a layer: what its time is made of.
+/// The number of logits of a layer, to which the time it takes is proportional.
 double logits_of(const Trace& trace, const TraceLayer& layer) {
   double keys = 0;
   for (const std::int64_t n : trace.seen()) keys += static_cast<double>(n);
@@ -34,7 +35,8 @@ void check_options(const ProfileOptions& options) {
     core::fail(Code::usage, "bins is {}; it must lie in 1 … 1000", options.bins);
 }
 
-/// ‖W‖_F of every query head, from the weights or as the trace gives it; empty if it says nothing.
+/// ‖W‖_F of every query head, from the weights or as stored in the trace; empty if the
+/// trace has neither.
 std::vector<WeightNorm> norms_of(const Trace& trace, const TraceLayer& layer, int threads) {
   if (layer.has_weights)
     return weight_norms(trace.read_weights(layer), layer.shape, trace.rotary(), trace.tokens(),
@@ -46,7 +48,7 @@ std::vector<WeightNorm> norms_of(const Trace& trace, const TraceLayer& layer, in
   return norms;
 }
 
-/// A failure inside the numbers of a layer, with the file and the layer it came from.
+/// Runs `body` and adds the file and the layer to the message of an `input` error.
 template <class Body>
 void in_layer(const Trace& trace, const TraceLayer& layer, const Body& body) try {
   body();

@@ -1,12 +1,12 @@
-// The members of a profile file, described once for writing and reading: fields(archive, value)
-// names every member of `value` to the archive, in the order of the file. docs/profile.md says what
-// they mean.
+// The members of a profile file, described once for both writing and reading: fields(archive,
+// value) passes every member of `value` to the archive, in the order of the file. docs/profile.md
+// says what they mean.
 #pragma once
 
 #include <tamis/lab/profile.h>
 #include "lab/io/json_fields.h"
 
-// Each is found by the namespace of the type that it describes.
+// These overloads are found by argument-dependent lookup, hence in the namespace of their type.
 namespace tamis {
 
 inline std::string json_word(const Budget& budget) { return to_string(budget); }
@@ -43,7 +43,7 @@ void fields(A& a, LawScore& score) {
   a("probability", score.probability);
 }
 
-/// Stands among the members of its head and eps, not in an object of its own.
+/// A law's members are written among those of its head and eps, not in an object of their own.
 template <class A>
 void fields(A& a, LawFit& fit) {
   a("law", fit.law);
@@ -155,7 +155,8 @@ void fields(A& a, KEpsProfile& support) {
   a("predicted", support.predicted);
 }
 
-/// The first eps stands among the head's own members, where readers of one eps look for it.
+/// The first eps is written among the head's own members, where readers of a single eps
+/// look for it.
 template <class A>
 void fields(A& a, HeadProfile& head) {
   a("layer", head.layer);

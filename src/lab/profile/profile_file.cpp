@@ -1,4 +1,4 @@
-// Profiles as JSON.
+// Writes profiles as JSON and reads them.
 #include "lab/profile/profile_file.h"
 
 #include <map>
@@ -20,14 +20,14 @@ void fields(A& a, HeadBudget& head) {
 
 namespace {
 
-/// Far longer than a profile of any model; a larger file is something else.
+/// Far longer than a profile of any model; a larger file is not a profile.
 constexpr io::JsonFormat profile_format{.a_file = "a profile",
                                         .format = "tamis-profile",
                                         .version = 1,
                                         .longest = 100'000'000,
                                         .written_by = "tamis profile --out"};
 
-/// What `compare_profiles` and others rely on.
+/// Checks what `compare_profiles` and others rely on.
 void check_heads(const std::string& file, const Profile& profile) {
   if (profile.options.rows.eps.empty()) core::fail(Code::input, "{}: eps must not be empty", file);
   for (std::size_t i = 0; i < profile.heads.size(); ++i) {
@@ -49,7 +49,7 @@ void check_heads(const std::string& file, const Profile& profile) {
 }  // namespace
 
 std::string profile_text(const Profile& profile) {
-  Profile copy = profile;  // fields() reads and writes through the same references
+  Profile copy = profile;  // fields() takes references that are not const
   io::JsonWriter writer(profile_format);
   fields(writer, copy);
   return writer.text();

@@ -1,4 +1,4 @@
-// A profile on bytes rather than on a path: what the fuzz target calls on memory.
+// Reads a profile from bytes instead of a path, so that the fuzz target can call it on memory.
 #pragma once
 
 #include <vector>

@@ -9,12 +9,13 @@
 namespace tamis::lab::profiling {
 namespace {
 
-constexpr std::int64_t block_keys = 32;      // as the kernel sums_of_32
-constexpr std::int64_t keys_per_bucket = 8;  // on average, as long as most_buckets allows
-constexpr std::int64_t radix_from = 2048;    // below, std::sort is as fast
+constexpr std::int64_t block_keys = 32;  // as in the kernel sums_of_32
+// on average, unless this needs more than most_buckets
+constexpr std::int64_t keys_per_bucket = 8;
+constexpr std::int64_t radix_from = 2048;  // for fewer keys std::sort is as fast
 
-/// Sorts floats ≥ 0 in descending order: three passes of 11 bits, since rows may be all but equal
-/// and one bucket then holds most of a long row.
+/// Sorts floats ≥ 0 in descending order in three passes of 11 bits. It is needed because the
+/// logits of a row may be nearly equal, and one bucket then holds most of a long row.
 void radix_sort(float* x, std::int64_t n, float* spare) {
   constexpr int bits = 11;
   constexpr std::uint32_t mask = (1U << bits) - 1;
@@ -29,7 +30,7 @@ void radix_sort(float* x, std::int64_t n, float* spare) {
     for (std::int64_t i = 0; i < n; ++i) spare[place[digit(x[i])]++] = x[i];
     std::swap(x, spare);
   }
-  // After three passes the result stands in what was the spare array.
+  // After three passes the result is in the original spare array; this copies it back.
   std::memcpy(spare, x, static_cast<std::size_t>(n) * sizeof(float));
 }
 
@@ -42,7 +43,7 @@ Ranking::Buckets Ranking::buckets_for(std::int64_t n, float top, float bottom) {
   buckets.count = static_cast<int>(std::clamp<std::uint64_t>(wanted, 32, most_buckets));
   const float range = top - bottom;
   buckets.capped = range > depth_limit;
-  // Equal logits, or all but: one bucket.
+  // If all logits are equal, or nearly so, a single bucket is used.
   const float per_unit = static_cast<float>(buckets.count - 1) / std::min(range, depth_limit);
   buckets.per_unit = per_unit < 1e30F ? per_unit : 0.0F;
   return buckets;
@@ -56,7 +57,8 @@ Ranking::Ranking(const kernels::RowKernels& kernels, const Buckets& buckets, std
       spare_(scratch.weights),
       start_(scratch.start),
       before_(scratch.before) {
-  // Neighbours often share a bucket; two cursors each keep them from waiting for one another.
+  // Neighbouring keys are often in the same bucket. With two cursors per bucket, the updates of
+  // one pair do not wait for each other.
   std::int32_t* cursor = scratch.cursor;
   const std::int16_t* bucket = scratch.bucket;
   std::fill(cursor, cursor + 2 * buckets_.count, 0);

@@ -1,6 +1,6 @@
-// The keys of a row, heaviest first, as far as somebody asks. A counting sort puts weights into
-// buckets of equal width in the logit; a bucket is sorted only when a boundary falls into it. About
-// 2 ns per key.
+// Ranks the keys of a row, heaviest first, sorting only where needed. A counting sort puts the
+// weights into buckets of equal width in the logit; a bucket is sorted only when a boundary falls
+// into it. Takes about 2 ns per key.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,45 @@
 
 namespace tamis::lab::profiling {
 
-/// Logits further than this below the largest share the last bucket, with those that the rounding
-/// of bucket numbers, half a bucket of at least 32, puts there too: all weights in it are below
-/// 2^-47.
+/// Logits further than this below the largest are in the last bucket. Rounding of bucket numbers
+/// also puts logits there that are up to half a bucket higher; there are at least 32 buckets, so
+/// all weights in the last one are below 2^-47.
 inline constexpr float depth_limit = 48;
 
 class Ranking {
  public:
-  /// What the buckets of a row are like: `per_unit` and `last` as the kernel `weigh` wants them.
+  /// The layout of a row's buckets. `per_unit` and `count − 1` are arguments of
+  /// the kernel `weigh`.
   struct Buckets {
     int count = 0;
     float per_unit = 0;
-    bool capped = false;  ///< some logit lies further down than depth_limit
+    bool capped = false;  ///< some logit is more than depth_limit below the largest
   };
   static Buckets buckets_for(std::int64_t n, float top, float bottom);
 
-  /// Groups scratch.weights by scratch.bucket, which `weigh` has filled.
+  /// Groups scratch.weights by scratch.bucket, both filled by `weigh`.
   Ranking(const kernels::RowKernels& kernels, const Buckets& buckets, std::int64_t n,
-        const RowScratch& scratch);
+          const RowScratch& scratch);
 
-  /// Σ of all weights.
+  /// Sum of all weights.
   [[nodiscard]] double total() const { return total_; }
-  /// Σ of the k heaviest, the k-th of which lies in `bucket`, which is sorted, unless it is the
-  /// capped one: there whatever comes first counts, its weights being below 2^-47.
+  /// Sum of the k heaviest weights, the k-th of which lies in `bucket`. Sorts that bucket, unless
+  /// it is the capped one or k ends it. In the capped bucket any keys are counted, since their
+  /// weights are below 2^-47.
   double mass(std::int64_t k, int bucket);
-  /// The bucket that holds the key at place `position`, 0 … n − 1.
+  /// The bucket that contains the key at `position`, 0 … n − 1.
   [[nodiscard]] int bucket_at(std::int64_t position) const;
-  /// Is it the one that holds all keys further down than depth_limit?
+  /// Whether the bucket is the one with all keys more than depth_limit below the largest.
   [[nodiscard]] bool is_capped(int bucket) const {
     return buckets_.capped && bucket == buckets_.count - 1;
   }
-  /// Bounds on top − s of the keys in a bucket that is not capped, in units of log 2.
+  /// Bounds on top − s for the keys in a bucket that is not capped, in units of log 2: depth_above
+  /// is the upper bound, depth_below the lower.
   [[nodiscard]] double depth_above(int bucket) const;
   [[nodiscard]] double depth_below(int bucket) const;
-  /// The smallest i such that the first 32·i keys (n at most), in the present order, have a mass
-  /// that satisfies a predicate which holds from some mass on; ⌈n/32⌉ if none has.
+  /// Returns the smallest i such that the mass of the first min(32·i, n) keys, in the present
+  /// order, satisfies `enough`, or ⌈n/32⌉ if none does. `enough` must be true for every mass above
+  /// one for which it is true.
   template <class Predicate>
   [[nodiscard]] std::int64_t first_block(Predicate enough) const {
     std::int64_t low = 0;
@@ -58,11 +62,11 @@ class Ranking {
     }
     return low;
   }
-  /// Place of a bucket's first key.
+  /// Position of a bucket's first key.
   [[nodiscard]] std::int64_t start(int bucket) const { return start_[bucket]; }
-  /// Puts the keys of a bucket in order.
+  /// Sorts the keys of a bucket, heaviest first.
   void sort(int bucket);
-  /// Of the key at a place, once its bucket is sorted.
+  /// Weight of the key at `position`, whose bucket must be sorted.
   [[nodiscard]] float weight(std::int64_t position) const { return weights_[position]; }
 
  private:
@@ -70,7 +74,7 @@ class Ranking {
 
   Buckets buckets_;
   std::int64_t blocks_;
-  float* weights_;  // grouped
+  float* weights_;  // grouped by bucket
   float* spare_;
   std::int32_t* start_;
   double* before_;

@@ -1,4 +1,5 @@
-// One row: three looks at its logits (extent, weights, the order of weights), then its figures.
+// Computes the figures of one row in three passes over its logits: their extent, their weights and
+// the order of the weights.
 #include "lab/profile/row.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::int64_t row_padding = 32;
 
-/// Mass of the first `sinks` and of the last w keys, from weights in the order of keys.
+/// Computes the masses of the first `sinks` keys and of the last w keys; w holds weights
+/// in key order.
 void measure_places(const kernels::RowKernels& kernels, const float* w, std::int64_t n,
                     const RowOptions& options, const RowResult& result) {
   result.sink = kernels.sum(w, std::min(n, options.sinks));
@@ -26,8 +28,8 @@ void measure_places(const kernels::RowKernels& kernels, const float* w, std::int
   }
 }
 
-/// The least w such that what lies between the first `sinks` and the last w keys is at most
-/// `dropped`, a mass.
+/// Returns the least window such that the keys between the first `sinks` keys and the window have
+/// a mass of at most `dropped`.
 std::int64_t fitting_window(const kernels::RowKernels& kernels, const float* w, std::int64_t n,
                             std::int64_t sinks, double dropped) {
   constexpr std::int64_t some = 256;
@@ -91,7 +93,8 @@ bool measure_row(const kernels::RowKernels& kernels, const float* s, std::int64_
   Ranking ranking(kernels, buckets, n, scratch);
 
   const double total = ranking.total();
-  for (std::size_t e = 0; e < options.eps.size(); ++e)  // now: sorting may overwrite the weights
+  // before sorting, which may overwrite the weights
+  for (std::size_t e = 0; e < options.eps.size(); ++e)
     result.w_eps[e] = fitting_window(kernels, scratch.weights, n, options.sinks,
                                      options.eps[e] * (1 + eps_slack) * total);
   result.n = n;

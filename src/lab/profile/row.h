@@ -1,5 +1,5 @@
-// One row of attention, from its logits to its figures: what the engine, its reference and the
-// tests share.
+// The figures of one row of attention from its logits. Used by the engine, its reference
+// and the tests.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace tamis::lab::profiling {
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, …: two per octave, up to the last that is not above n.
+/// Returns 1, 2, 3, 4, 6, 8, 12, 16, …, two numbers per octave, up to the last that is at most n.
 std::vector<std::int64_t> mass_grid(std::int64_t n);
 
-/// Where the figures of one row go. Spans are as long as the options and the grid say.
+/// References to the figures of one row in RowFigures. The spans are as long as the options and
+/// the grid require.
 struct RowResult {
   std::int64_t& n;
   std::span<std::int64_t> k_eps;
@@ -28,38 +29,38 @@ struct RowResult {
   double& mean;
   double& sigma;
 };
-/// The place of row r.
+/// The references for row r.
 RowResult result_of(RowFigures& figures, std::int64_t r);
-/// Figures of `rows` rows, all zero, with a grid for the longest row.
+/// Returns the figures of `rows` rows, all zero, with a grid that suits the longest row.
 RowFigures empty_figures(std::int64_t rows, const RowOptions& options, std::int64_t longest);
 /// Throws `usage` unless every option is in range.
 void check_row_options(const RowOptions& options);
 
-/// Scratch of one worker for rows of up to `keys` keys: about four floats per key.
+/// Scratch memory of one worker for rows of up to `keys` keys: about four floats per key.
 struct RowScratch {
-  float* weights;        // in the order of keys
-  float* grouped;        // bucket by bucket, heaviest first
-  std::int16_t* bucket;  // of each key
-  std::int32_t* start;   // of each bucket in `grouped`; most_buckets + 1 of them
-  std::int32_t* cursor;  // two per bucket
-  double* before;        // mass before each 32 keys of `grouped`, and in all
+  float* weights;        // in key order
+  float* grouped;        // grouped by bucket, heaviest bucket first
+  std::int16_t* bucket;  // bucket of each key
+  std::int32_t* start;   // start of each bucket in `grouped`; most_buckets + 1 entries
+  std::int32_t* cursor;  // two cursors per bucket
+  double* before;        // mass before each block of 32 keys of `grouped`, then the total
   static std::int64_t floats(std::int64_t keys);
   static RowScratch in(float* memory, std::int64_t keys);
 };
 inline constexpr int most_buckets = 4096;
 
-/// The figures of the row with logits s[0 … n − 1] in units of log 2, n ≥ 1. False, and no figures,
-/// if a logit is not finite. s may be read up to the next multiple of 32 floats. About 3 ns per
-/// key.
+/// Computes the figures of the row with logits s[0 … n − 1], in units of log 2, n ≥ 1. Returns
+/// false, with no valid figures, if a logit is not finite. Memory at s may be read up to the next
+/// multiple of 32 floats. Takes about 3 ns per key.
 bool measure_row(const kernels::RowKernels& kernels, const float* s, std::int64_t n,
                  const RowOptions& options, std::span<const std::int64_t> grid,
                  const RowScratch& scratch, const RowResult& result);
 
-/// The same in f64 with plain loops: sorted logits, compensated sums. n ≥ 1, all finite; n log n
-/// time, 16 bytes per key.
+/// The reference: computes the same figures in f64 with plain loops, sorted logits and compensated
+/// sums. Requires n ≥ 1 and finite logits. Takes n log n time and 16 bytes per key.
 void reference_row(std::span<const float> s, const RowOptions& options,
                    std::span<const std::int64_t> grid, const RowResult& result);
-/// k_eps alone, of the same.
+/// The k_eps of the reference alone.
 std::int64_t reference_k_eps(std::span<const float> s, double eps);
 
 }  // namespace tamis::lab::profiling

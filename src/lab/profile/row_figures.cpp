@@ -1,4 +1,5 @@
-// The table of row figures, and what may be asked of it.
+// The table of row figures: its allocation, references to one row of it, and the
+// validation of options.
 #include <algorithm>
 #include <cmath>
 

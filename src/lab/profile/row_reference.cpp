@@ -1,5 +1,5 @@
-// The reference of row figures: f64, one key at a time, heaviest first. What the engine is compared
-// with, and what decides k_eps where the engine's own bounds do not.
+// The reference for row figures: f64, one key at a time, heaviest first. The engine is compared
+// with it, and it decides k_eps where the engine's error bounds do not.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,7 +27,8 @@ double total(std::span<const double> w) {
   return sum.value();
 }
 
-/// Keys are dropped from the lightest on while what is dropped stays within eps.
+/// Returns the fewest keys: keys are dropped, lightest first, while the dropped mass is
+/// at most eps.
 std::int64_t fewest(std::span<const double> w, double eps) {
   const double allowed = eps * (1 + eps_slack) * total(w);
   stats::Sum dropped;

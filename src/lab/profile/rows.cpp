@@ -1,6 +1,6 @@
-// Figures of every row of a call: tiles of queries against pages of keys as in prefill, then row by
-// row. An item is a few tiles of one KV head, which share each page they widen to f32; their
-// logits, one float per row and key, are all that is kept of them.
+// Computes the figures of every row of a call. Tiles of queries are multiplied with pages of keys
+// as in prefill, then each row is measured. A work item is a few tiles of one KV head, for which
+// each page is widened to f32 once; only their logits, one float per row and key, are kept.
 #include <algorithm>
 #include <atomic>
 
@@ -17,24 +17,24 @@
 namespace tamis::lab {
 namespace {
 
-/// Logits that tiles of one item may take together: more would leave the cache before they are
-/// measured.
+/// The number of logits that the tiles of one item may have together; more would not stay in the
+/// CPU cache until they are measured.
 constexpr std::int64_t item_floats = std::int64_t{1} << 19;
-constexpr std::int64_t fewest_tiles =
-    2;  // widening a page for one tile alone takes a tenth of the time
+// Widening a page for one tile alone would take a tenth of the time.
+constexpr std::int64_t fewest_tiles = 2;
 constexpr std::int64_t most_tiles = 4;
-/// Places in a row are 32-bit.
+/// Positions in a row are stored in 32 bits.
 constexpr std::int64_t most_keys = std::int64_t{1} << 30;
 
 struct Plan {
-  std::int64_t rows;    // per KV head, query-major as in prefill
+  std::int64_t rows;    // rows per KV head, query-major as in prefill
   std::int64_t tile;    // rows per tile
-  std::int64_t tiles;   // per item
-  std::int64_t items;   // per KV head
-  std::int64_t stride;  // from one row's logits to the next
+  std::int64_t tiles;   // tiles per item
+  std::int64_t items;   // items per KV head
+  std::int64_t stride;  // floats from one row's logits to the next
   std::int64_t query_floats;
   std::int64_t page_floats;
-  std::int64_t logit_floats;  // a tile's, of one page
+  std::int64_t logit_floats;  // logits of one tile and one page
   std::int64_t row_floats;
 
   [[nodiscard]] std::int64_t worker_floats() const {
@@ -46,7 +46,7 @@ Plan plan_for(const attention::DenseCall& call, std::int64_t longest) {
   Plan plan{};
   plan.rows = call.shape.group() * call.shape.queries;
   plan.tile = call.kernels.tile;
-  // Rows a power of two apart would fight for the same lines of the cache.
+  // Rows a power of two apart would compete for the same cache lines.
   plan.stride = attention::round_up(longest, 32) + 32;
   plan.tiles = std::clamp(item_floats / (plan.tile * plan.stride), fewest_tiles, most_tiles);
   plan.items = (plan.rows + plan.tile * plan.tiles - 1) / (plan.tile * plan.tiles);
@@ -57,7 +57,7 @@ Plan plan_for(const attention::DenseCall& call, std::int64_t longest) {
   return plan;
 }
 
-/// The keys of a page as floats in a row.
+/// Writes the keys of a page to `out` as contiguous floats.
 void widen_page(const attention::DenseCall& call, const KvPages& kv, std::int64_t page,
                 std::int64_t keys, float* out) {
   const std::int64_t d = call.shape.head_dim;
@@ -125,7 +125,7 @@ void measure_item(const attention::DenseCall& call, const Plan& plan, const RowO
   }
 }
 
-/// Tells the caller how far the work is, on the calling thread (worker 0) only.
+/// Reports progress to the caller, on the calling thread (worker 0) only.
 class Report {
  public:
   Report(const ProgressCallback& callback, std::int64_t items)
@@ -177,7 +177,8 @@ RowFigures row_figures(const Shape& shape, View<const float> q, std::span<const 
   const std::int64_t items = shape.kv_heads * plan.items;
   Report report(progress, items);
   report.tell(0);
-  // The last rows see the most keys when causal: start with them, so that no long item comes last.
+  // In causal attention the last rows see the most keys. They come first so that no long item is
+  // left for the end.
   core::parallel_for(items, impl.crew(), [&](std::int64_t i, int worker) {
     const std::int64_t item = items - 1 - i;
     measure_item(call, plan, options, item % shape.kv_heads, item / shape.kv_heads,

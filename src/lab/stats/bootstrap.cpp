@@ -9,7 +9,7 @@
 namespace tamis::lab::stats {
 namespace {
 
-/// Sums over a block of rows, x and y taken from their overall means.
+/// Sums over a block of rows, with x and y relative to their overall means.
 struct Sums {
   double rows = 0;
   double x = 0;
@@ -50,7 +50,7 @@ Slope slope_of(const Sums& all) {
   return slope;
 }
 
-/// Σ (x − mean)·residual over one block: what the block moves the slope by, times sxx.
+/// Σ (x − mean)·residual over one block, that is the block's contribution to the slope times sxx.
 double pull(const Sums& block, const Slope& slope) {
   const double sxy = block.xy - slope.mean_x * block.y - slope.mean_y * block.x +
                      block.rows * slope.mean_x * slope.mean_y;
@@ -59,7 +59,7 @@ double pull(const Sums& block, const Slope& slope) {
   return sxy - slope.value * sxx;
 }
 
-/// The q-quantile of sorted values, at the rank q·(count + 1).
+/// The q-quantile of sorted values, taken at rank q·(count + 1).
 double quantile(const std::vector<double>& sorted, double q) {
   const double place = q * static_cast<double>(sorted.size() + 1) - 1;
   const double last = static_cast<double>(sorted.size() - 1);
@@ -74,8 +74,8 @@ ConfidenceInterval exponent_interval(const Series& series, const Line& line,
   const std::size_t rows = series.size();
   const auto length = static_cast<std::size_t>(std::max<std::int64_t>(1, dependence.block));
   const double mean_y = line.intercept + line.slope * line.mean_x;
-  std::vector<Sums> blocks(
-      rows);  // one for every first row; the last blocks run on at the beginning
+  // One block for every first row; blocks that reach the end continue at the beginning.
+  std::vector<Sums> blocks(rows);
   for (std::size_t first = 0; first < rows; ++first)
     for (std::size_t i = 0; i < length; ++i) {
       const std::size_t row = (first + i) % rows;
@@ -83,7 +83,7 @@ ConfidenceInterval exponent_interval(const Series& series, const Line& line,
     }
 
   const Slope whole{line.slope, 0, 0, line.sxx};
-  double variance = 0;  // every row is in `length` blocks
+  double variance = 0;  // summed over blocks; every row is in `length` blocks
   for (const Sums& block : blocks) variance += pull(block, whole) * pull(block, whole);
   const double error = std::sqrt(variance / static_cast<double>(length)) / line.sxx;
   if (!(error > 0)) return {line.slope, line.slope};
@@ -103,8 +103,8 @@ ConfidenceInterval exponent_interval(const Series& series, const Line& line,
     double squares = 0;
     for (const Sums* block : drawn) squares += pull(*block, slope) * pull(*block, slope);
     const double own_error = std::sqrt(squares) / slope.sxx;
-    // A resample of one length or without noise has no slope or no error of its own; it cannot
-    // vote.
+    // A resample in which all n are equal has no slope, and one without noise has no error; both
+    // are left out.
     if (slope.sxx > 1e-12 * line.sxx && own_error > 0)
       t.push_back((slope.value - line.slope) / own_error);
   }

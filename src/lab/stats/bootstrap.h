@@ -1,4 +1,4 @@
-// An interval for the exponent C by resampling blocks of neighbouring rows.
+// A confidence interval for the exponent C by resampling blocks of neighbouring rows.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ struct ConfidenceInterval {
   double high = 0;
 };
 
-/// Studentised circular block bootstrap of the slope of y on x: blocks of dependence.block
-/// consecutive (x, y) pairs, drawn with replacement until they are as many rows as before.
-/// O(rows·block + resamples·rows/block) time, O(rows + resamples) memory; deterministic.
+/// Studentised circular block bootstrap of the slope of y on x. Blocks of dependence.block
+/// consecutive (x, y) pairs are drawn with replacement until there are at least as many rows as
+/// before. Takes O(rows·block + resamples·rows/block) time and O(rows + resamples) memory.
+/// Deterministic for a seed.
 ConfidenceInterval exponent_interval(const Series& series, const Line& line,
                                      const Dependence& dependence, double confidence,
                                      std::int64_t resamples, std::uint64_t seed);

@@ -1,5 +1,5 @@
-// Symmetric positive definite systems of a few to a few thousand unknowns, in f32 or f64, in plain
-// loops over contiguous rows. n³/6 multiply-adds to factor, n² to solve.
+// Solves symmetric positive definite systems of a few to a few thousand unknowns, in f32 or f64,
+// with plain loops over contiguous rows. Takes n³/6 multiply-adds to factor and n² to solve.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,13 @@
 
 namespace tamis::lab::stats {
 
-/// W = UᵀU. Both U and its transpose are kept, so that both substitutions run along rows.
+/// The factorisation W = UᵀU. Both U and its transpose are stored, so that both substitutions
+/// run along rows.
 template <class T>
 class Cholesky {
  public:
-  /// The full symmetric matrix is given by its lower triangle, row r at w + r·stride. False if it
-  /// is not positive definite in this arithmetic.
+  /// Factors the n × n symmetric matrix W given by its lower triangle, with row r at w + r·stride.
+  /// Returns false if W is not positive definite in this arithmetic.
   bool factor(const T* w, std::int64_t stride, std::int64_t n) {
     n_ = n;
     a_.assign(static_cast<std::size_t>(n * n), 0);
@@ -38,14 +39,14 @@ class Cholesky {
     return true;
   }
 
-  /// x ← U⁻ᵀ x.
+  /// Replaces x by U⁻ᵀ x.
   void solve_lower(T* x) const {
     for (std::int64_t j = 0; j < n_; ++j) eliminate(x, 1, 0, j, j + 1, n_);
   }
-  /// x ← W⁻¹ x.
+  /// Replaces x by W⁻¹ x.
   void solve(T* x) const { solve(x, 1, 0); }
-  /// The same for `count` vectors, `stride` apart: each has the bits it would have alone, and the
-  /// factor is read once for eight of them.
+  /// The same for `count` vectors, `stride` apart. Each gets the same bits as it would alone; the
+  /// factor is read once for every eight of them.
   void solve(T* x, std::int64_t count, std::int64_t stride) const {
     for (std::int64_t from = 0; from < count; from += 8)
       solve_few(x + from * stride, std::min<std::int64_t>(8, count - from), stride);
@@ -56,7 +57,8 @@ class Cholesky {
     for (std::int64_t j = 0; j < n_; ++j) eliminate(x, count, stride, j, j + 1, n_);
     for (std::int64_t j = n_; j-- > 0;) eliminate(x, count, stride, j, 0, j);
   }
-  /// Unknown j of every vector, and what follows from it for unknowns begin … end − 1.
+  /// Solves for unknown j of every vector and subtracts its contribution from unknowns begin …
+  /// end − 1.
   void eliminate(T* x, std::int64_t count, std::int64_t stride, std::int64_t j, std::int64_t begin,
                  std::int64_t end) const {
     const T* row = &a_[static_cast<std::size_t>(j * n_)];

@@ -12,7 +12,7 @@ namespace {
 
 double confined_measure(double n, double d) { return 1 / (2 / d - 1 / n); }
 
-/// Sums of a weighted straight line of `z` over log n.
+/// Sums for a weighted straight-line fit of `z` over log n.
 struct Line {
   double w = 0, x = 0, z = 0, xx = 0, xz = 0;
   void add(double weight, double log_n, double value) {
@@ -26,7 +26,7 @@ struct Line {
   [[nodiscard]] double intercept() const { return (z - slope() * x) / w; }
 };
 
-/// The law as a straight line of a transformed d: where the search for the best parameters begins.
+/// Sets initial parameters for the search: a straight line through a transformed d.
 void start(DimensionFit& fit, const std::vector<DimensionPoint>& points) {
   Line line;
   for (const DimensionPoint& p : points) {
@@ -97,7 +97,7 @@ DimensionFit fit_dimension(DimensionLaw law, const std::vector<DimensionPoint>& 
   fit.law = law;
   start(fit, points);
   fit.chi2 = chi2_of(fit, points);
-  // Gauss and Newton's steps, halved until they help.
+  // Gauss–Newton steps, each halved until it reduces chi2.
   double uu = 0, uv = 0, vv = 0;
   for (int round = 0; round < 100; ++round) {
     double gu = 0, gv = 0;
@@ -107,9 +107,11 @@ DimensionFit fit_dimension(DimensionLaw law, const std::vector<DimensionPoint>& 
       const double hu = 1e-6 * (std::abs(fit.u) + 1e-3);
       const double hv = 1e-6 * (std::abs(fit.v) + 1e-3);
       const double du =
-          (dimension_at(law, fit.u + hu, fit.v, p.n) - dimension_at(law, fit.u - hu, fit.v, p.n)) / (2 * hu);
+          (dimension_at(law, fit.u + hu, fit.v, p.n) - dimension_at(law, fit.u - hu, fit.v, p.n)) /
+          (2 * hu);
       const double dv =
-          (dimension_at(law, fit.u, fit.v + hv, p.n) - dimension_at(law, fit.u, fit.v - hv, p.n)) / (2 * hv);
+          (dimension_at(law, fit.u, fit.v + hv, p.n) - dimension_at(law, fit.u, fit.v - hv, p.n)) /
+          (2 * hv);
       const double miss = p.d - fit.at(p.n);
       gu += w * du * miss;
       gv += w * dv * miss;

@@ -72,7 +72,7 @@ Estimate rank_correlation(std::span<const double> x, std::span<const double> y) 
   if (a.size() < 5) return {r, r, r, false};
   const double half = normal_tail_quantile(0.025) *
                       std::sqrt((1 + r * r / 2) / (static_cast<double>(a.size()) - 3));
-  const double z = std::atanh(r);  // infinite at ±1, whose interval is then that point
+  const double z = std::atanh(r);  // infinite at r = ±1, where the interval is that point
   return {r, std::tanh(z - half), std::tanh(z + half), true};
 }
 

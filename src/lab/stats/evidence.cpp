@@ -8,14 +8,13 @@ namespace tamis::lab::stats {
 double log_evidence(double squares, double rows) { return -0.5 * (rows - 1) * std::log(squares); }
 
 double log_evidence_power(double squares, double sxx, double slope, double rows) {
-  // C = slope + w·tan θ with w² = squares/sxx turns S(C) into squares/cos²θ and the integral into
-  // squares^{−(rows−1)/2}·w·∫ cos^{rows−3} θ dθ.
+  // Substituting C = slope + w·tan θ with w² = squares/sxx turns S(C) into squares/cos²θ and the
+  // integral into squares^{−(rows−1)/2}·w·∫ cos^{rows−3} θ dθ.
   const double width = std::sqrt(squares / sxx);
   double from = std::atan((0 - slope) / width);
   double to = std::atan((1 - slope) / width);
   const double power = rows - 3;
-  // Where the integrand is largest, and how quickly it falls from there: as e^{−power·(θ tan θ +
-  // θ²/2)}.
+  // `peak` is where the integrand is largest; from there it falls as e^{−power·(θ tan θ + θ²/2)}.
   const double peak = std::clamp(0.0, from, to);
   const double steep = power * std::abs(std::tan(peak));
   const double reach = 40 / (std::sqrt(power) + steep);

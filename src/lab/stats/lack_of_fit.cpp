@@ -22,8 +22,8 @@ LackOfFit lack_of_fit(std::span<const double> residuals, int parameters, double 
     between += count * mean * mean;
     for (const double e : part) within += (e - mean) * (e - mean);
   }
-  // A bin's mean takes `inflation` rows' worth of variance out of its bin, where independent rows
-  // would lose one.
+  // Subtracting a bin's mean removes the variance of `inflation` rows from the bin, where it would
+  // remove that of one row if rows were independent.
   const double count = static_cast<double>(rows);
   const double free = std::max(1.0, count - static_cast<double>(bins) * inflation);
   const double noise = within / free;

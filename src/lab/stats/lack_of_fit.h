@@ -1,4 +1,5 @@
-// Whether a law's residuals still follow n: their means over bins of length against the noise.
+// Tests whether a law's residuals still depend on n, by comparing their means over bins of length
+// with the noise.
 #pragma once
 
 #include <span>
@@ -6,13 +7,15 @@
 namespace tamis::lab::stats {
 
 struct LackOfFit {
-  double size = 0;  ///< standard deviation, over rows, of the part of log k_eps that the law misses
-  double p_value = 1;  ///< chance of binned residuals as large as these if the law held
+  /// Standard deviation, over rows, of the part of log k_eps that the law misses.
+  double size = 0;
+  /// Probability of bin means at least as large as these if the law held.
+  double p_value = 1;
 };
 
-/// `residuals` of log k_eps ordered by n, at least 24; `parameters` of the law were fitted to them;
-/// `inflation` as in Dependence. At most 8 bins of equally many rows, at least 8 rows each.
-/// O(rows), allocates nothing.
+/// `residuals` are those of log k_eps, ordered by n, at least 24 of them; `parameters` is the
+/// number of parameters that were fitted; `inflation` is as in Dependence. Uses at most 8 bins of
+/// equally many rows, at least 8 rows each. O(rows), allocates nothing.
 LackOfFit lack_of_fit(std::span<const double> residuals, int parameters, double inflation);
 
 }  // namespace tamis::lab::stats

@@ -8,7 +8,8 @@
 namespace tamis::lab::stats {
 namespace {
 
-/// The smallest value that a share p of them does not exceed; values are sorted.
+/// The smallest value v such that at least a share p of the values are at most v.
+/// Values are sorted.
 double at(const std::vector<double>& sorted, double p) {
   if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(sorted.size());

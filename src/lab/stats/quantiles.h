@@ -9,14 +9,14 @@
 
 namespace tamis::lab::stats {
 
-/// p10, median and p90 of the values; NaN if there are none.
+/// The p10, median and p90 of the values; NaN if there are none.
 Quantiles quantiles(std::vector<double> values);
 double median(std::vector<double> values);
 
-/// Places in n of the rows of one bin.
+/// The rows of one bin, as indices into n.
 using BinRows = std::vector<std::size_t>;
-/// Rows by ascending n in at most `bins` groups of about as many rows; rows of one length are never
-/// parted.
+/// Groups rows by ascending n into at most `bins` bins with about the same number of rows. Rows of
+/// equal n are always in the same bin.
 std::vector<BinRows> length_bins(std::span<const double> n, std::int64_t bins);
 
 }  // namespace tamis::lab::stats

@@ -8,8 +8,8 @@
 namespace tamis::lab::stats {
 namespace {
 
-/// y less its projection on 1, x, x², x³, by Gram and Schmidt, each step done twice against
-/// cancellation.
+/// Returns y minus its projection on 1, x, x², x³, by Gram–Schmidt, with each step done twice
+/// to limit cancellation.
 std::vector<double> cubic_residuals(const Series& series) {
   const std::size_t rows = series.size();
   const double middle = 0.5 * (series.x.front() + series.x.back());
@@ -48,7 +48,8 @@ std::vector<double> autocorrelations(const std::vector<double>& e, std::size_t l
   return result;
 }
 
-/// 1 + 2·Σ over lags below `block` of (1 − lag/block)·rho^lag: what a block's sum sees.
+/// 1 + 2·Σ over lags below `block` of (1 − lag/block)·rho^lag: the inflation that sums over blocks
+/// of autoregressive noise account for.
 double seen_by_block(double rho, std::int64_t block) {
   double sum = 0;
   double power = rho;
@@ -57,9 +58,10 @@ double seen_by_block(double rho, std::int64_t block) {
   return 1 + 2 * sum;
 }
 
-/// Politis and White: correlations count up to the last lag before five insignificant ones in a
-/// row, with a window flat to there and falling to zero at twice that lag. Returns the inflation
-/// and the first moment Σ lag·rho.
+/// Politis and White's estimate: correlations count up to the last significant lag, which is
+/// followed by five insignificant ones, with a window that is flat up to there and falls to zero
+/// at twice that lag. Returns the inflation and the first moment Σ lag·rho, both over positive
+/// and negative lags.
 struct Spectrum {
   double inflation = 1;
   double moment = 0;
@@ -119,20 +121,21 @@ Dependence dependence(const Series& series) {
   const std::vector<double> rho = autocorrelations(e, std::min<std::size_t>(rows / 4, 64));
 
   Dependence result;
-  // Taking four smooth components out of the noise takes (1 + rho)/(1 − rho) of a row each with it,
-  // which lowers the correlation by 4(1 + rho)/rows; the estimate's own bias is 2·rho/rows.
+  // Removing four smooth components from the noise removes (1 + rho)/(1 − rho) rows' worth of
+  // variance with each, which lowers the correlation by 4(1 + rho)/rows. The estimate's own
+  // bias is 2·rho/rows.
   const double raw = rho.size() > 1 ? rho[1] : 0;
   const double corrected = raw + (4 * (1 + raw) + 2 * raw) / count;
   result.autocorrelation = std::clamp(corrected, 0.0, 0.95);
   const double r = result.autocorrelation;
   const double autoregressive = (1 + r) / (1 - r);
   const Spectrum spectrum = flat_top(rho, rows);
-  // The first sees weak dependence that the second cuts off, the second dependence that reaches
-  // further.
+  // The autoregressive estimate detects weak dependence that the spectrum cuts off; the spectrum
+  // detects dependence over longer distances.
   result.inflation = std::clamp(std::max(autoregressive, spectrum.inflation), 1.0, count / 8);
 
-  // Length of blocks with the least mean squared error of the variance of a mean (Politis and
-  // White, circular blocks): (3/2·(moment/inflation)²·rows)^(1/3), and never below rows^(1/3).
+  // The length of blocks that minimises the mean squared error of the variance of a mean (Politis
+  // and White, circular blocks): (3/2·(moment/inflation)²·rows)^(1/3), and never below rows^(1/3).
   const double moment =
       std::max(spectrum.moment / std::max(spectrum.inflation, 1.0), 2 * r / (1 - r * r));
   const double best = std::cbrt(std::max(1.0, 1.5 * moment * moment) * count);

@@ -1,4 +1,4 @@
-// Rows of a head ordered by n, as a series with noise that may depend on the noise before it.
+// The rows of a head, ordered by n, as a series whose noise may be autocorrelated.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace tamis::lab::stats {
 
-/// x = log n ascending, y = log k_eps.
+/// x = log n, ascending; y = log k_eps.
 struct Series {
   std::vector<double> n;
   std::vector<double> x;
   std::vector<double> y;
   [[nodiscard]] std::size_t size() const { return x.size(); }
 };
-/// Sorted by n; rows of equal n keep their order. Allocates; O(rows log rows).
+/// Makes a series sorted by n; rows of equal n keep their order. O(rows log rows); allocates.
 Series make_series(std::span<const double> n, std::span<const double> k_eps);
 
-/// A straight line through points by least squares. sxx is 0 if all x are equal, and slope then 0.
+/// A straight line fitted to points by least squares. If all x are equal, sxx and slope are 0.
 struct Line {
   double intercept = 0;
   double slope = 0;
@@ -26,14 +26,15 @@ struct Line {
 };
 Line least_squares(std::span<const double> x, std::span<const double> y);
 
-/// How far the noise of neighbouring rows hangs together, from the residuals about a cubic in x, so
-/// that a law that does not fit is not taken for dependence.
+/// How strongly the noise of neighbouring rows is correlated. Estimated from the residuals about a
+/// cubic in x, so that a law's lack of fit is not taken for dependence.
 struct Dependence {
-  double autocorrelation = 0;  ///< at lag 1, corrected for the cubic's bias; below 0 counts as 0
-  double inflation = 1;    ///< variance of a mean of many rows relative to independent rows, ≥ 1
-  std::int64_t block = 1;  ///< length of the blocks to resample
-  /// By how much the variance that blocks of `block` rows see falls short of all, if the noise is
-  /// autoregressive.
+  double autocorrelation = 0;  ///< at lag 1, corrected for the cubic's bias, at least 0
+  /// Variance of a mean of many rows divided by that for independent rows, ≥ 1.
+  double inflation = 1;
+  std::int64_t block = 1;  ///< rows per block to resample
+  /// The full variance divided by the part of it that blocks of `block` rows account for, if the
+  /// noise is autoregressive.
   double shortfall = 1;
 };
 Dependence dependence(const Series& series);

@@ -1,4 +1,4 @@
-// Neumaier's compensated sum: its error does not grow with the number of terms.
+// Neumaier's compensated sum, whose error does not grow with the number of terms to first order.
 #pragma once
 
 #include <cmath>

@@ -12,11 +12,11 @@
 namespace tamis::lab::sweep {
 namespace {
 
-constexpr int patience_ms = 2000;  // with a reader or a checkpoint of another process
+constexpr int patience_ms = 2000;  // time to wait for a reader or a checkpoint of another process
 
-constexpr int texts_of_a_row = 5;  // a limit on length is one on whole rows too
+constexpr int texts_of_a_row = 5;  // SQLite's limit on length also applies to whole rows
 
-/// Far above what our own statements need, far below what could hurt.
+/// Limits far above what our own statements need and far below what could do harm.
 constexpr std::array limits{
     std::pair{SQLITE_LIMIT_LENGTH, texts_of_a_row* most_text + (1 << 16)},
     std::pair{SQLITE_LIMIT_SQL_LENGTH, 1 << 14},
@@ -74,7 +74,7 @@ void Database::check(int code) const {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:
-    // Our statements never change: where SQLite cannot make sense of one, the file is to blame.
+    // Our statements are fixed. If SQLite rejects one, the file is at fault.
     case SQLITE_ERROR:
     case SQLITE_SCHEMA:
     case SQLITE_FORMAT:
@@ -83,7 +83,7 @@ void Database::check(int code) const {
       fail_damaged(sqlite3_errmsg(handle_));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL:  // it gave up on the log's locks
+    case SQLITE_PROTOCOL:  // SQLite gave up waiting for the log's locks
       core::fail(Code::io, "{}: another program holds it; try again when that has ended", path_);
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -119,7 +119,7 @@ void Statement::bind(int place, std::int64_t number) {
   database_.check(sqlite3_bind_int64(statement_, place, number));
 }
 void Statement::bind(int place, double number) {
-  if (!std::isfinite(number))  // SQLite would take some of these for NULL
+  if (!std::isfinite(number))  // SQLite would store a NaN as NULL
     core::fail(Code::usage, "{}: a time of {} cannot be kept; it must be finite", database_.path(),
                number);
   database_.check(sqlite3_bind_double(statement_, place, number));

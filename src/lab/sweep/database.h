@@ -1,4 +1,5 @@
-// SQLite with our errors: a connection and its statements, closed when they go out of scope.
+// SQLite connections and statements that throw our errors and are closed when they go
+// out of scope.
 #pragma once
 
 #include <sqlite3.h>
@@ -10,22 +11,23 @@
 
 namespace tamis::lab::sweep {
 
-/// No text of a store is longer, so that a hostile one cannot exhaust memory.
+/// The greatest length of a text in a store, in bytes, so that a hostile store
+/// cannot exhaust memory.
 constexpr int most_text = 1 << 22;
 
 class Database {
  public:
-  /// `name` is what SQLite opens, `path` what messages call it. Hostile content can run nothing:
-  /// triggers, views and functions in the schema are off.
+  /// `name` is passed to SQLite; `path` names the store in messages. Hostile content cannot run
+  /// code: triggers, views and functions in the schema are disabled.
   Database(std::string path, const std::string& name, int flags);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   void run(const char* sql) { check(try_run(sql)); }
-  /// SQLite's code.
+  /// Returns SQLite's result code.
   int try_run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
-  /// Throws our error unless `code` says that all went well.
+  /// Throws the error that corresponds to `code`, unless that means success.
   void check(int code) const;
   [[noreturn]] void fail_damaged(std::string_view what) const;
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -43,25 +45,26 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  /// Places count from 1. Throws `usage` for a text above `most_text`. Text must stay where it is
-  /// until the statement is reset.
+  /// Binds a parameter; places count from 1. Throws `usage` for a text longer than `most_text` and
+  /// for a number that is not finite. A text must stay valid until the statement is reset.
   void bind(int place, std::string_view text);
   void bind(int place, std::int64_t number);
   void bind(int place, double number);
   void bind_null(int place);
-  /// True while there is a row.
+  /// Advances to the next row; returns false if there is none.
   bool step();
-  /// Ready to bind and to step again.
+  /// Makes the statement ready to bind and to step again.
   void reset() { sqlite3_reset(statement_); }
 
-  /// Of the row. Columns count from 0; throws `input` where the type is another.
+  /// Values of the current row. Columns count from 0. They throw `input` if the value
+  /// has another type.
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] std::optional<std::string> text_or_null(int column) const;
   [[nodiscard]] std::int64_t whole(int column) const;
   [[nodiscard]] bool is_null(int column) const {
     return sqlite3_column_type(statement_, column) == SQLITE_NULL;
   }
-  /// Finite and not negative.
+  /// Throws `input` unless the number is finite and not negative.
   [[nodiscard]] double seconds(int column) const;
 
  private:
@@ -69,7 +72,7 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-/// Rolled back unless committed.
+/// A transaction that is rolled back unless it is committed.
 class Transaction {
  public:
   explicit Transaction(Database& database, const char* begin = "BEGIN IMMEDIATE")

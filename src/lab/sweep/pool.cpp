@@ -13,7 +13,7 @@ namespace tamis::lab::sweep {
 Pool::Pool(const Work& work, int threads) : work_(work) {
   try {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { this->work(); });
-  } catch (...) {  // no more threads can be had: those that run must not outlive this
+  } catch (...) {  // if a thread cannot be started, stop those that run
     stop();
     throw;
   }

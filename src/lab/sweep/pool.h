@@ -1,5 +1,5 @@
-// Threads that compute points, one point on each at a time. The thread that made the pool hands
-// points out and collects what became of them.
+// A pool of threads that compute points, one point per thread at a time. The thread that made the
+// pool hands out points and collects their outcomes.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,17 @@ namespace tamis::lab::sweep {
 class Pool {
  public:
   Pool(const Work& work, int threads);
-  /// Points in flight are told to stop, and lost.
+  /// Stops the points in flight; their results are lost.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Threads that have nothing to do.
+  /// The number of idle threads.
   [[nodiscard]] int idle() const { return static_cast<int>(threads_.size()) - given_; }
-  /// For an idle thread.
+  /// Gives a point to an idle thread.
   void give(std::size_t point);
-  /// All that ended since, waiting up to `patience` for the first.
+  /// Returns the outcomes since the last call. If there are none, waits up to `patience`
+  /// for the first.
   std::vector<Outcome> take(std::chrono::milliseconds patience);
 
  private:
@@ -36,7 +37,7 @@ class Pool {
 
   const Work& work_;
   std::atomic<bool> stopping_{false};
-  int given_ = 0;  // and not yet taken; of the making thread alone
+  int given_ = 0;  // points given and not yet taken; used by the owner's thread only
   std::mutex mutex_;
   std::condition_variable to_do_;
   std::condition_variable ended_;

@@ -1,4 +1,5 @@
-// Rank 0, or the only process: hands points out, longest first, and writes what comes back.
+// The run on rank 0, or in the only process: hands out points, longest first, and
+// records their outcomes.
 #include <tamis/lab/run.h>
 
 #include <algorithm>
@@ -18,9 +19,11 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds between_looks{100};            // at Ctrl-C, with no ranks to listen to
-constexpr milliseconds between_polls{1};              // Open MPI's own waiting would burn a core
-constexpr std::chrono::seconds hand_in_patience{10};  // with a rank that is asked to hand in
+// interval of checks for Ctrl-C when there are no ranks to poll
+constexpr milliseconds between_looks{100};
+constexpr milliseconds between_polls{1};  // Open MPI's blocking receive would keep a core busy
+// time to wait for ranks to hand in their outcomes
+constexpr std::chrono::seconds hand_in_patience{10};
 
 class Lead {
  public:
@@ -41,20 +44,20 @@ class Lead {
     std::size_t open = missing_.size();
     sweep::Pool pool(
         work_, static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), open)));
-    std::vector<sweep::Outcome> outcomes;  // that are not recorded yet
+    std::vector<sweep::Outcome> outcomes;  // not recorded yet
     try {
       while (open > 0) {
         hand_out(pool);
         outcomes = pool.take(ranks_ == nullptr ? between_looks : between_polls);
         listen(outcomes);
-        hand_out(pool);  // before writing: no thread waits for the disk
+        hand_out(pool);  // before writing, so that no thread waits for the disk
         open -= outcomes.size();
         record(outcomes);
         if (progress_ && !progress_(done_seconds_, total_seconds_))
           core::fail(Code::cancelled,
                      "the sweep was interrupted; the same command goes on from here");
       }
-    } catch (...) {  // whatever it is, what is done must not be lost
+    } catch (...) {  // whatever the error, finished points must not be lost
       gather_last(pool, outcomes);
       record(outcomes);
       throw;
@@ -114,8 +117,8 @@ class Lead {
     }
   }
 
-  /// All that ended here and on other ranks until now. A rank that is silent for too long has lost
-  /// its own.
+  /// Collects the outcomes of all points that ended here and on other ranks. The outcomes of a
+  /// rank that does not answer in time are lost.
   void gather_last(sweep::Pool& pool, std::vector<sweep::Outcome>& outcomes) {
     std::ranges::move(pool.take(milliseconds(0)), std::back_inserter(outcomes));
     if (ranks_ == nullptr) return;
@@ -132,7 +135,7 @@ class Lead {
         const sweep::RankWord word = sweep::decode(message->bytes);
         if (word.kind == sweep::RankWord::Kind::handed_in) --awaited;
         if (word.kind == sweep::RankWord::Kind::outcome) take_outcome(*message, word, outcomes);
-      } catch (const Error&) {  // one error is being told already
+      } catch (const Error&) {  // another error is being reported already
       }
     }
   }
@@ -145,7 +148,7 @@ class Lead {
     outcomes.push_back({word.point, word.point_failed, word.text, word.seconds});
   }
 
-  /// Leaves `outcomes` empty, or, where the store fails, as they were.
+  /// Records the outcomes and clears them. If the store throws, they stay as they were.
   void record(std::vector<sweep::Outcome>& outcomes) {
     if (outcomes.empty()) return;
     std::vector<StoredPoint> points;
@@ -175,7 +178,7 @@ class Lead {
   const ProgressCallback& progress_;
   sweep::GridMark mark_;
   std::deque<std::size_t> missing_;  // longest first
-  std::vector<int> idle_;            // threads of every rank that wait for a task
+  std::vector<int> idle_;            // number of idle threads of every rank
   double done_seconds_ = 0;
   double total_seconds_ = 0;
   RunOutcome result_;

@@ -1,4 +1,5 @@
-// What ranks other than 0 do: compute what rank 0 sends, send back what became of it.
+// The work of ranks other than 0: they compute the points that rank 0 sends and
+// return their outcomes.
 #include <future>
 #include <new>
 #include <optional>
@@ -22,7 +23,8 @@ void send_ended(Ranks& ranks, sweep::Pool& pool, std::chrono::milliseconds patie
                                  .text = std::move(outcome.text)}));
 }
 
-/// Does what rank 0 says, with `pool` if there is one; true once that is stop.
+/// Handles all messages from rank 0, using `pool` if there is one. Returns true once rank
+/// 0 says stop.
 bool told_to_stop(Ranks& ranks, sweep::Pool* pool) {
   while (const auto message = ranks.poll()) {
     const sweep::RankWord word = sweep::decode(message->bytes);
@@ -36,7 +38,7 @@ bool told_to_stop(Ranks& ranks, sweep::Pool* pool) {
   return false;
 }
 
-/// Until rank 0 says stop.
+/// Serves until rank 0 says stop.
 void serve(Ranks& ranks, int threads, std::future<sweep::Work>& making,
            const std::function<bool()>& keep_going) {
   const auto check = [&] {
@@ -57,7 +59,8 @@ void serve(Ranks& ranks, int threads, std::future<sweep::Work>& making,
 void sweep::serve_work(Ranks& ranks, int threads, const std::function<Work()>& make,
                        const std::function<bool()>& keep_going) {
   RankWord failed{.kind = RankWord::Kind::failed};
-  std::future<Work> making;  // reads a trace, maybe for minutes; outlives the last word to rank 0
+  // Reads a trace, possibly for minutes. It must outlive the last message to rank 0.
+  std::future<Work> making;
   try {
     making = std::async(std::launch::async, make);
     serve(ranks, threads, making, keep_going);

@@ -1,4 +1,4 @@
-// The schema, what makes a file ours, and reading and writing points.
+// The store's schema, the validation of its file, and reading and writing points.
 #include <tamis/lab/store.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace tamis::lab {
 namespace {
 
 constexpr std::int64_t application = 0x746D7377;  // "tmsw"
-/// Version 1 has no checksums. It is read as it is, and becomes the newest when it is first
-/// written.
+/// Version 1 has no checksums. A store of version 1 is read as it is, and converted to the newest
+/// version when it is first opened for writing.
 constexpr std::int64_t newest = 2;
 
 struct Table {
@@ -46,7 +46,8 @@ constexpr Table point_table_1{
     "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
     "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
     "WITHOUT ROWID"};
-/// By name. A file whose schema differs in a letter is not ours.
+/// Tables in the order of their names. A file whose schema differs in any character is
+/// not a store.
 constexpr std::array schema{planned_table, point_table};
 constexpr std::array schema_1{planned_table, point_table_1};
 
@@ -57,8 +58,8 @@ std::int64_t big_endian(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-/// Looks at the header (its layout: https://www.sqlite.org/fileformat.html, 1.3) before SQLite
-/// does, which could change a file that is not ours. False for an empty file.
+/// Checks the header (layout: https://www.sqlite.org/fileformat.html, 1.3) before SQLite opens the
+/// file, which could change a file that is not a store. Returns false for an empty file.
 bool check_header(const std::string& path) {
   constexpr std::int64_t header_size = 100;
   const auto file = core::open_file(path);
@@ -81,8 +82,8 @@ bool check_header(const std::string& path) {
   return true;
 }
 
-/// What SQLite says when it first reads the schema. Of some damaged ones it says that memory is
-/// exhausted, however much there is.
+/// Returns SQLite's code for its first reading of the schema. For some damaged schemas SQLite
+/// reports that memory is exhausted, however much there is.
 int try_schema(sweep::Database& database) {
   const int said = database.try_run("SELECT 1 FROM sqlite_schema") & 0xFF;
   if (said == SQLITE_NOMEM)
@@ -95,8 +96,8 @@ std::int64_t version_of(const sweep::Database& database) {
   return version.step() ? version.whole(0) : 0;
 }
 
-/// A checksum of a point as it is stored: of every column the length of its text in bytes, ":" and
-/// the text, NULL being "-" and seconds the 8 bytes of the double, the lowest first.
+/// A checksum of a point as it is stored. It covers every column: a text as its length in bytes,
+/// ":" and the text, NULL as "-", and seconds as the 8 bytes of the double, the lowest first.
 std::string checksum_of(const std::string& sweep, const StoredPoint& point) {
   core::Hash hash;
   const auto add = [&hash](const std::string& text) {
@@ -107,20 +108,21 @@ std::string checksum_of(const std::string& sweep, const StoredPoint& point) {
   add(point.parameters);
   point.result ? add(*point.result) : hash.add("-");
   point.result ? hash.add("-") : add(point.error);
-  const double seconds = point.seconds + 0.0;  // SQLite keeps no sign of zero
+  const double seconds = point.seconds + 0.0;  // SQLite does not store the sign of zero
   hash.add(std::as_bytes(std::span(&seconds, 1)));
   add(point.version);
   add(point.target);
   return hash.hex();
 }
 
-/// Columns 0 to 5 of a row: result, error, seconds, version, target, parameters.
+/// Makes a point from columns 0 to 5 of a row: result, error, seconds,
+/// version, target, parameters.
 StoredPoint point_in(const sweep::Statement& row) {
   return {row.text(5),    row.text_or_null(0), row.text_or_null(1).value_or(""),
           row.seconds(2), row.text(3),         row.text(4)};
 }
 
-/// Every point has the checksum with which it was written.
+/// Throws `input` unless every point has the checksum with which it was written.
 void check_sums(const std::string& path, const sweep::Database& database) {
   sweep::Statement points(
       database,
@@ -162,8 +164,8 @@ void check_content(const std::string& path, sweep::Database& database) {
   if (version == newest) check_sums(path, database);
 }
 
-/// Where the file is or would be, links followed, also such that lead to no file yet: a lock beside
-/// a link would not be beside the file.
+/// The path of the file after following links, even if it does not exist yet. Otherwise the lock
+/// of a store reached through a link would not be beside the store.
 std::string place_of(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)
     core::fail(Code::usage,
@@ -178,7 +180,7 @@ std::string place_of(const std::string& path) {
   return place.string();
 }
 
-/// The bytes of a store that holds nothing.
+/// The bytes of an empty store.
 std::string fresh_store() {
   if (sqlite3_libversion_number() < 3037000)
     core::fail(
@@ -196,8 +198,8 @@ std::string fresh_store() {
   return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
 }
 
-/// A log that outlived its store, deleted after a run was killed, say: SQLite would write it into
-/// the new one.
+/// Throws `usage` if there is a log of an earlier store, for example of one that was deleted after
+/// its run was killed: SQLite would write its content into the new store.
 void refuse_leftover_log(const std::string& path, const std::string& place) {
   for (const char* suffix : {"-wal", "-journal"}) {
     const std::string log = place + suffix;
@@ -211,7 +213,8 @@ void refuse_leftover_log(const std::string& path, const std::string& place) {
   }
 }
 
-/// A new one appears whole, so that readers never meet half a store.
+/// A new store appears under its name only once it is complete, so that readers never see
+/// part of one.
 void make_store(const std::string& path, const std::string& place) {
   refuse_leftover_log(path, place);
   write_text(place, fresh_store());
@@ -236,7 +239,7 @@ void insert_points(sweep::Database& database, const std::string& sweep,
   }
 }
 
-/// A store of version 1 becomes one of the newest, all or nothing.
+/// Converts a store of version 1 to the newest version, in one transaction.
 void bring_up_to_date(sweep::Database& database) {
   if (version_of(database) == newest) return;
   sweep::Transaction transaction(database);
@@ -254,7 +257,7 @@ void bring_up_to_date(sweep::Database& database) {
 }
 
 void keep_log(const std::string& path, sweep::Database& database) {
-  // Where it cannot, SQLite goes on without a log, and says so only here.
+  // If SQLite cannot use WAL mode, it continues in another mode and reports that only here.
   sweep::Statement mode(database, "PRAGMA journal_mode = WAL");
   if (const std::string now = mode.step() ? mode.text(0) : "unknown"; now != "wal")
     core::fail(Code::io,
@@ -275,7 +278,7 @@ std::unique_ptr<sweep::Database> open_to_write(const std::string& path, const st
   return database;
 }
 
-/// As SQLite takes names with options.
+/// The path as an SQLite URI, to which options can be appended.
 std::string uri_of(const std::string& place) {
   std::string uri = "file:";
   for (const char c : place) {
@@ -290,8 +293,8 @@ std::unique_ptr<sweep::Database> open_to_read(const std::string& path, const std
   if (!check_header(path))
     core::fail(Code::input, "{}: is not a store of sweeps: it is empty; give another name", path);
   auto database = std::make_unique<sweep::Database>(path, place, SQLITE_OPEN_READONLY);
-  // A file in WAL mode needs others beside it. Where these cannot be made nobody writes it, and
-  // without a log it is complete as it is.
+  // A file in WAL mode needs other files beside it. If these cannot be created, nobody can be
+  // writing the store, and without a log the file is complete.
   const int tried = try_schema(*database);
   std::error_code error;
   const auto log = std::filesystem::file_size(place + "-wal", error);
@@ -317,7 +320,7 @@ struct SweepStore::Impl {
     const std::string place = place_of(path);
     if (use == StoreUse::write) {
       if (std::filesystem::exists(place))
-        check_header(path);  // nothing is made beside another's file
+        check_header(path);  // create nothing beside another program's file
       lock = std::make_unique<sweep::StoreLock>(path, place);
       database = open_to_write(path, place);
     } else {
@@ -327,14 +330,14 @@ struct SweepStore::Impl {
 
   ~Impl() {
     if (!lock || !database) return;
-    // Leaves the one file where that can be; otherwise the log stays beside it, and nothing is
-    // lost.
+    // Merges the log into the file if possible; otherwise the log stays beside it, and
+    // nothing is lost.
     sqlite3_busy_timeout(database->handle(), 0);
     database->try_run("PRAGMA journal_mode = DELETE");
   }
 
   std::string path;
-  std::unique_ptr<sweep::StoreLock> lock;  // outlives the database
+  std::unique_ptr<sweep::StoreLock> lock;  // must outlive the database
   std::unique_ptr<sweep::Database> database;
 };
 

@@ -15,7 +15,8 @@
 namespace tamis::lab::sweep {
 namespace {
 
-/// What the file says: a process's id, or nothing yet.
+/// The content of the lock file: a process id, or nothing yet. `ours` is false for
+/// any other content.
 struct Note {
   bool ours = false;
   long pid = 0;
@@ -30,7 +31,8 @@ Note note_in(int fd) {
   return note;
 }
 
-/// A holder deletes the file before it lets go: a lock on a deleted file locks nothing.
+/// Whether `file` is still the file open as fd. The holder deletes the file before it releases the
+/// lock, and a lock on a deleted file excludes nobody.
 bool still_there(int fd, const std::string& file) {
   struct stat mine {};
   struct stat now {};
@@ -65,7 +67,7 @@ StoreLock::StoreLock(const std::string& path, const std::string& place) : file_(
                path, file_);
   }
   const std::string pid = fmt::format("{}\n", ::getpid());
-  // Only for messages: without it a second process is told all the same.
+  // The process id is used only in messages; the lock holds without it.
   if (::ftruncate(fd_, 0) == 0) (void)!::pwrite(fd_, pid.data(), pid.size(), 0);
 }
 

@@ -1,5 +1,6 @@
-// One writer for a store: an advisory lock on a file beside it, which the kernel releases when its
-// process ends in whatever way. The file holds the process's id, for those who find it taken.
+// Ensures that a store has one writer: an advisory lock on a file beside it, which the kernel
+// releases when the process ends for whatever reason. The file contains the id of the process
+// that holds it.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@ namespace tamis::lab::sweep {
 class StoreLock {
  public:
   static constexpr const char* suffix = ".lock";
-  /// Throws `io` if another process holds it. `path` is what messages call the store, `place` where
-  /// it is.
+  /// Throws `io` if another process holds the lock, or `usage` if the lock file has other content.
+  /// `path` names the store in messages; `place` is its actual path.
   StoreLock(const std::string& path, const std::string& place);
   ~StoreLock();
   StoreLock(const StoreLock&) = delete;

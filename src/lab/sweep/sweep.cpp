@@ -1,4 +1,4 @@
-// A request checked against its kind, and the grid that follows.
+// Validates a request against its kind of sweep and makes the grid.
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a run needs of a sweep, so that tests can run points of their own: slow ones and such that
-// fail.
+// What a run needs from a sweep. Tests can thus run points of their own, such as slow
+// or failing ones.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ struct Work {
   std::function<std::string(std::size_t point, const ProgressCallback& progress)> compute;
 };
 
-/// What became of a point.
+/// The outcome of one grid point.
 struct Outcome {
   std::size_t point = 0;
   bool failed = false;
-  std::string text{};  ///< its result, or why it failed
+  std::string text{};  ///< its result, or the error message if it failed
   double seconds = 0;
 };
 

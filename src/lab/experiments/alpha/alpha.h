@@ -1,4 +1,4 @@
-// What the two halves of the `alpha` sweep share.
+// Declarations shared by the points and the report of the `alpha` sweep.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace tamis::lab::experiments {
 
-/// Rules in the order of a result: conformal ones first, then those that people would write down.
+/// The rules in the order of a result: conformal ones first, then simple rules with
+/// a hand-chosen alpha.
 inline constexpr std::size_t conformal_rules = 2;
 std::vector<std::string> alpha_rule_names(const Json& parameters);
 

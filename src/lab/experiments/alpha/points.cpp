@@ -1,8 +1,8 @@
-// The alpha of k = alpha·n^C by split-conformal calibration against alphas chosen by hand: how
-// often does a row that was not looked at keep mass 1 − eps, and how many keys does that take?
-// Judged on rows like those of the calibration, where conformal promises 1 − delta, and on longer
-// ones, where it promises nothing. A point is one synthetic head or one head of a trace, with
-// `row_figures` over its rows.
+// The `alpha` sweep compares the alpha of k = alpha·n^C from split-conformal calibration with
+// alphas chosen by hand: how often does a held-out row keep mass 1 − eps, and how many keys does
+// that take? The rules are judged on rows like those of the calibration, where conformal
+// calibration guarantees 1 − delta, and on longer ones, where it guarantees nothing. A point is
+// one synthetic head or one head of a trace, and takes one `row_figures` over its rows.
 #include "lab/experiments/alpha/alpha.h"
 
 #include <fmt/format.h>
@@ -20,9 +20,9 @@
 namespace tamis::lab::experiments {
 namespace {
 
-constexpr std::size_t few_rows = 10;  // that somebody tunes on by eye
+constexpr std::size_t few_rows = 10;  // rows that a person would look at when tuning by eye
 
-/// Rows of one head with the part each plays.
+/// The rows of one head and the part to which each is assigned.
 struct Dealt {
   std::vector<double> n, k_eps;
   std::vector<lab::Part> parts;
@@ -61,8 +61,9 @@ std::vector<GridPoint> points(const GridRequest& request) {
   return all;
 }
 
-/// Rows are independent draws of (length, query) over one head's keys: which part each plays does
-/// not matter, but for the lengths, if the held-out ones are to be longer.
+/// Makes the rows of a synthetic head, which are independent draws of (length, query) over one
+/// head's keys. The assignment to parts can therefore be arbitrary, except that the held-out rows
+/// are longer if the test asks for that.
 Dealt synthetic(const Json& p, const Scene& scene) {
   const std::int64_t rows = p.at("rows");
   const std::int64_t held_out = p.at("held_out");
@@ -91,7 +92,7 @@ Dealt of_trace(const Json& p, const Scene& scene) {
   Dealt dealt{head.lengths(), head.k_eps(p.at("eps"), scene.threads), {}};
   dealt.parts = split_rows(dealt.n, 0, seed);
   if (p.at("test") != "longer") return dealt;
-  // The longer half is held out, the shorter one dealt to the other two parts by blocks.
+  // The longer half is held out; blocks of the shorter half go alternately to the other two parts.
   std::vector<std::size_t> order(dealt.n.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t row) { return dealt.n[row]; });
@@ -104,7 +105,7 @@ Dealt of_trace(const Json& p, const Scene& scene) {
   return dealt;
 }
 
-/// The least alpha of alpha·√n that serves the first few calibration rows.
+/// The least alpha with which alpha·√n suffices for the first few calibration rows.
 double by_eye(const Dealt& dealt) {
   double alpha = 0;
   std::size_t looked_at = 0;
@@ -145,7 +146,7 @@ Json judged(const Rule& rule, const Dealt& dealt) {
   return judged(coverage(covered, rows), keys / static_cast<double>(rows), rule.alpha, rule.C);
 }
 
-/// Rules by hand, in the order of `alpha_rule_names`.
+/// The rules chosen by hand, in the order of `alpha_rule_names`.
 std::vector<Rule> by_hand(const Json& p) {
   std::vector<Rule> rules;
   for (const double alpha : p.at("alpha").get<std::vector<double>>())

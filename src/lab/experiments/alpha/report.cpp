@@ -1,4 +1,5 @@
-// What the `alpha` sweep found: coverage and cost of every rule, with replicates or heads as units.
+// The report of the `alpha` sweep: coverage and cost of every rule, where the units are
+// replicates or heads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,14 +13,14 @@
 namespace tamis::lab::experiments {
 namespace {
 
-/// Rows of one kind to judge on.
+/// The results for one kind of rows on which the rules are judged.
 struct Setting {
   std::string name;
   std::vector<std::string> rules;
-  bool longer = false;  ///< held-out rows are longer than those of the calibration
+  bool longer = false;  ///< held-out rows are longer than calibration rows
   bool trace = false;
   double promised = 0;             ///< 1 − delta
-  std::vector<const Json*> units;  ///< results
+  std::vector<const Json*> units;  ///< results of the points
 };
 
 std::vector<Setting> settings_of(const GridRequest& request, const std::vector<DonePoint>& done) {
@@ -42,12 +43,13 @@ std::vector<Setting> settings_of(const GridRequest& request, const std::vector<D
   return settings;
 }
 
-/// One rule in one setting.
+/// The figures of one rule in one setting.
 struct Found {
   stats::Estimate coverage;
   stats::Estimate keys;
-  stats::Estimate ratio;  ///< keys over the mean of k_eps, which no rule can go below and cover all
-  std::int64_t too_low = 0;  ///< units whose Clopper–Pearson interval lies below the promise
+  /// Keys read divided by the mean of k_eps; a rule that covers all rows cannot be below 1.
+  stats::Estimate ratio;
+  std::int64_t too_low = 0;  ///< units whose Clopper–Pearson interval is below `promised`
 };
 
 Found found(const Setting& setting, std::size_t rule) {
@@ -70,7 +72,7 @@ Found found(const Setting& setting, std::size_t rule) {
   return all;
 }
 
-/// How a rule's coverage stands to what is asked, by one criterion for all rules: its interval.
+/// How a rule's coverage compares with what is required, judged for all rules by its interval.
 enum class Standing : std::uint8_t { enough, too_low, about, untold };
 
 Standing standing(const Found& rule, double asked) {
@@ -116,7 +118,7 @@ std::string sentence_on_conformal(const std::vector<Setting>& settings) {
 std::string sentence_on_hands(const std::vector<Setting>& settings) {
   std::int64_t misses = 0;
   std::int64_t dearer = 0;
-  std::int64_t better = 0;  // than conformal
+  std::int64_t better = 0;  // rules by hand that do better than conformal calibration
   std::int64_t untold = 0;
   double dearest = 1;
   for (const Setting& setting : settings) {

@@ -9,8 +9,8 @@ namespace tamis::lab::experiments {
 enum class Figure : std::uint8_t { top1, support, first };
 struct FigureName {
   Figure figure;
-  const char* name;   ///< in results
-  const char* words;  ///< in reports
+  const char* name;   ///< name in results
+  const char* words;  ///< name in reports
   int collapsing;     ///< sign of its growth when attention collapses
 };
 const std::vector<FigureName>& figure_names();

@@ -1,7 +1,8 @@
-// Does attention collapse as the context grows (Theorem 5.1 of the second paper)? Three things may
-// be meant: the heaviest key takes all mass, the effective support e^H shrinks, or the first token
-// takes all mass. Each is measured over n on synthetic heads for three ways R may grow, and on the
-// layers of a trace. A synthetic point takes about 20 ns per entry of a token and 8 ns per logit.
+// The `collapse` sweep: does attention collapse as the context grows (Theorem 5.1 of the second
+// paper)? Collapse may mean that the heaviest key takes all mass, that the effective support e^H
+// shrinks, or that the first token takes all mass. Each figure is measured over n on synthetic
+// heads for three ways in which R may grow, and on the layers of a trace. A synthetic point takes
+// about 20 ns per entry of a token and 8 ns per logit.
 #include <cmath>
 #include <numeric>
 
@@ -47,7 +48,8 @@ std::vector<GridPoint> points(const GridRequest& request) {
   return all;
 }
 
-/// Mean over some rows of each figure; of the support its logarithm, the entropy.
+/// The mean of each figure over some rows; for the support, the mean of its
+/// logarithm, the entropy.
 struct Means {
   double top1 = 0;
   double entropy = 0;
@@ -59,7 +61,7 @@ struct Means {
     first += figures.sink[row];
     rows += 1;
   }
-  /// A weight that f32 cannot hold counts as the least that it can.
+  /// The mean of a figure. A mass too small for f32 counts as the smallest normal f32.
   [[nodiscard]] double of(Figure figure) const {
     if (figure == Figure::support) return std::exp(entropy / rows);
     const double mass = (figure == Figure::top1 ? top1 : first) / rows;
@@ -79,8 +81,8 @@ Json synthetic_point(const Json& p, const Scene& scene) {
   return result;
 }
 
-/// The exponent of a figure over n with an interval that respects what neighbouring rows share;
-/// null where the rows have one length.
+/// The exponent of a figure over n with a confidence interval that accounts for the dependence of
+/// neighbouring rows; null for fewer than 24 rows or if all have one length.
 Json growth(const std::vector<double>& n, const std::vector<double>& values, std::uint64_t seed) {
   const stats::Series series = stats::make_series(n, values);
   const stats::Line line = stats::least_squares(series.x, series.y);
@@ -101,7 +103,7 @@ Json trace_point(const Json& p, const Scene& scene) {
   const RowFigures rows = row_figures(
       shape, {data.q.data(), shape.rows(), shape.head_dim}, tables.heads(), trace.seen(),
       {.eps = {0.5}, .sinks = 1, .windows = {1}}, workspace, scene.progress);
-  // All heads of a query are one observation of its length: they share the text.
+  // The heads of one query share the text and are therefore averaged into one observation.
   std::vector<Means> means(static_cast<std::size_t>(shape.queries));
   for (std::size_t row = 0; row < rows.top1.size(); ++row)
     if (rows.n[row] > 0) means[row % means.size()].add(rows, row);

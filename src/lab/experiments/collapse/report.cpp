@@ -1,5 +1,6 @@
-// Which of the three meanings of collapse is seen as n grows: a figure collapses if the 95 %
-// interval for its exponent over n lies wholly on the side where attention concentrates.
+// The report of the `collapse` sweep: which of the three meanings of collapse is observed as n
+// grows. A figure collapses if the 95 % interval for its exponent over n is entirely on the side
+// where attention concentrates.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,11 +21,11 @@ namespace {
 /// One figure of one setting, or of one layer.
 struct Curve {
   std::string setting{};
-  std::string regime{};  ///< empty: of the trace
+  std::string regime{};  ///< empty for a layer of the trace
   double R = 0;
   Figure figure{};
-  std::map<double, std::vector<double>>
-      values{};  ///< n → replicates; of a layer p10, median and p90
+  /// n → values of the replicates, or p10, median and p90 of a layer.
+  std::map<double, std::vector<double>> values{};
   Growth growth{};
   std::optional<stats::Estimate> exponent{};
 };
@@ -95,7 +96,7 @@ std::vector<Curve> series_of(const std::vector<DonePoint>& done) {
   return all;
 }
 
-/// "the mass of the heaviest key in 3 of 4 (n^0.02 to n^0.11)", figure by figure.
+/// For every figure, text such as "the mass of the heaviest key in 3 of 4 (n^0.02 to n^0.11)".
 std::string counts_text(const std::vector<const Curve*>& some) {
   std::vector<std::string> parts;
   for (const FigureName& each : figure_names()) {

@@ -1,4 +1,4 @@
-// Figure 3 as a chart: searches, curves with their errors, laws, and the slopes of the bounds.
+// Draws Figure 3: searches, curves with their errors, laws, and the slopes of the bounds.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -9,12 +9,12 @@
 namespace tamis::lab::experiments {
 namespace {
 
-/// A line of the chart.
+/// Adds one point of a line of the chart.
 void add_line(Json& data, const std::string& setup, const char* kind, double n, double d) {
   data.push_back({{"setup", setup}, {"kind", kind}, {"n", n}, {"d", d}});
 }
 
-/// Lengths far enough apart to be written under a panel.
+/// Lengths that are far enough apart to be labelled under a panel.
 Json ticks(const std::vector<Fig3Setup>& setups) {
   std::set<std::int64_t> lengths;
   for (const Fig3Setup& setup : setups)
@@ -65,7 +65,8 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
       const double n = first * std::pow(last / first, i / 40.0);
       add_line(data, name, "a + b log n", n, log.at(n));
       add_line(data, name, "confined log", n, confined.at(n));
-      // The slope alone, as in the paper: from where the fit begins, as far as the panel goes.
+      // Only the slope of the bound, as in the paper: a line that starts where the fit starts and
+      // ends at the panel's edge.
       for (const auto& [kind, bound] : {std::pair("slope of (6)", &paper_bound),
                                         std::pair("slope of sharper", &sharper_bound)}) {
         const double d = log.at(first) + bound_slope(setup.setup, bound) * std::log(n / first);

@@ -1,5 +1,5 @@
-// Figure 3 of the first paper: d_min, the least dimension at which its random construction finds a
-// pattern of n rows, over n; does it grow like log n?
+// Figure 3 of the first paper: d_min over n, where d_min is the least dimension at which the
+// paper's random construction finds a pattern of n rows. Does it grow like log n?
 #include "lab/experiments/random_pattern.h"
 #include "lab/experiments/reports.h"
 
@@ -14,7 +14,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
       const bool searched = n <= request.whole("search_to");
       for (std::int64_t matrix = 0; searched && matrix < request.whole("matrices"); ++matrix)
         all.push_back(search_point(request, setup, n, request.value("Q"), matrix));
-      // Where there are searches too, one curve shows how far it can be trusted.
+      // If there are searches too, one curve is enough to show how far it can be trusted.
       const std::int64_t curves = searched ? 1 : request.whole("curves");
       for (std::int64_t matrix = 0; n >= request.whole("curve_from") && matrix < curves; ++matrix)
         all.push_back(curve_point(request, setup, n, matrix));

@@ -1,4 +1,4 @@
-// What Figure 3's points say: d_min by n and setup, the laws through them, and the paper's claim.
+// The report of Figure 3: d_min by n and setup, the laws fitted to it, and the paper's claim.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 
 constexpr double significance = 0.01;
 
-/// d by n with its error: searches where there are any, else curves.
+/// Returns d by n with its standard error, from searches if there are any, otherwise from curves.
 std::vector<stats::DimensionPoint> growth_points(const Fig3Setup& setup, double step) {
-  // Searches of one setup spread alike at every n. Their mean is no better known than the grid
-  // allows: where they spread by less than a step, all are rounded alike.
+  // Searches of one setup are taken to have the same variance at every n. Their mean is known no
+  // better than the grid allows: if they differ by less than a step, all are rounded the same way.
   double squares = 0;
   double freedom = 0;
   for (const auto& [n, cell] : setup.cells) {
@@ -35,8 +35,8 @@ std::vector<stats::DimensionPoint> growth_points(const Fig3Setup& setup, double 
       const auto count = static_cast<double>(cell.searched.size());
       points.push_back({x, cell.mean_searched(), std::sqrt(std::max(variance / count, grid))});
     } else if (cell.beyond == 0 && !cell.curves.empty()) {
-      // A curve is of one pattern, and patterns differ: no more than their searches do. With k = 1
-      // all are alike.
+      // A curve is for one pattern, and patterns differ, but by no more than their searches do.
+      // With k = 1 all patterns are equivalent.
       const double between = setup.setup.k == 1 ? 0 : variance;
       double sum = 0;
       double square = 0;
@@ -48,7 +48,8 @@ std::vector<stats::DimensionPoint> growth_points(const Fig3Setup& setup, double 
       points.push_back({x, sum / count, std::sqrt(std::max(square / (count * count), grid))});
     }
   }
-  // Where not even the whole space is random any more, a law has nothing to say.
+  // At d = 2n the whole space is used and nothing is random, so these points say nothing
+  // about a law.
   std::erase_if(points, [](const stats::DimensionPoint& p) { return p.d >= 2 * p.n; });
   return points;
 }
@@ -72,7 +73,8 @@ std::vector<Fig3Setup> setups_from(const GridRequest& request, const std::vector
     setup.points = growth_points(setup, request.value("step"));
     if (setup.points.size() < 3) continue;
     for (const stats::DimensionLaw law :
-         {stats::DimensionLaw::logarithmic, stats::DimensionLaw::power, stats::DimensionLaw::confined})
+         {stats::DimensionLaw::logarithmic, stats::DimensionLaw::power,
+          stats::DimensionLaw::confined})
       setup.fits.push_back(stats::fit_dimension(law, setup.points));
   }
   return setups;
@@ -137,7 +139,7 @@ std::vector<std::vector<std::string>> fits_of(const std::vector<Fig3Setup>& setu
   return table;
 }
 
-/// What the fits of all setups say.
+/// Counts over the fits of all setups.
 struct Count {
   std::int64_t setups = 0;
   std::int64_t log_holds = 0;
@@ -166,7 +168,7 @@ Count count_fits(const std::vector<Fig3Setup>& setups) {
   return count;
 }
 
-/// How curves stand to their counts and to searches.
+/// A sentence on how well curves agree with their counts and with searches.
 std::string curves_text(const std::vector<Fig3Setup>& setups, double step) {
   std::int64_t curves = 0;
   std::int64_t fit = 0;

@@ -1,6 +1,6 @@
-// Figure 4 of the first paper: how d_min depends on Q, the draws for every d by n. A point goes up
-// the grid of d once and takes down the first accepted draw of each, which tells d_min for every Q
-// at once.
+// Figure 4 of the first paper: how d_min depends on Q, where Q·n is the number of draws for every
+// d. A point visits every d of the grid once and records the first accepted draw of each, which
+// gives d_min for every Q at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
         GridPoint point = search_point(request, setup, n, all_Q.back(), matrix);
         point.parameters["method"] = "searches";
         point.parameters["Q"] = all_Q;
-        point.seconds *= 1.5;  // beyond d_min of the largest Q
+        point.seconds *= 1.5;  // the grid is followed beyond d_min of the largest Q
         all.push_back(std::move(point));
       }
       if (n >= request.whole("curve_from")) all.push_back(curve_point(request, setup, n, 0));
@@ -41,7 +41,7 @@ Json compute(const Json& p, const Scene& scene) {
   const Pattern pattern = problem.pattern(matrix);
   const std::vector<double> all_Q = p.at("Q");
   const std::int64_t step = p.at("step");
-  std::vector<std::int64_t> d_min(all_Q.size(), 0);  // 0: none up to 2n
+  std::vector<std::int64_t> d_min(all_Q.size(), 0);  // 0 means that there is none up to 2n
   for (std::int64_t d = step; d <= 2 * problem.n && d_min.front() == 0; d += step) {
     const auto found = first_accepted(pattern, problem.conditions(), d,
                                       {0, dmin::draws_of(all_Q.back(), problem.n)},
@@ -52,10 +52,10 @@ Json compute(const Json& p, const Scene& scene) {
   return {{"d_min", d_min}};
 }
 
-/// d_min of one setup, n and Q.
+/// The results for one setup, n and Q.
 struct Cell {
   std::vector<double> searched;
-  std::int64_t beyond = 0;  // matrices without one up to 2n: no mean can be told then
+  std::int64_t beyond = 0;  // matrices with no d_min up to 2n; if there are any, there is no mean
   std::optional<DminMedian> curve;
 
   [[nodiscard]] bool has_mean() const { return !searched.empty() && beyond == 0; }
@@ -88,17 +88,18 @@ std::vector<Found> cells_of(const GridRequest& request, const std::vector<DonePo
   return all;
 }
 
-/// The paper gives no number for its "does not depend a lot".
+/// A threshold for the paper's "does not depend a lot", for which it gives no number.
 constexpr double little = 0.25;
 
 std::vector<std::string> sentences_of(const std::vector<Found>& found, double step) {
   double least_Q = 0, most_Q = 0;
-  double most_fall = 0;  // over the whole range of Q
+  double most_fall = 0;  // greatest relative fall of d_min over the whole range of Q
   double most_apart = 0;
-  double least_growth = 0, most_growth = 0;  // of d_min from the least to the largest n, by Q
+  // range over Q of the growth of d_min from the least to the largest n
+  double least_growth = 0, most_growth = 0;
   bool any = false, compared = false, grown = false;
   for (const auto& [setup, cells] : found) {
-    std::map<double, std::vector<double>> growing;  // by Q: d_min at every n that has searches
+    std::map<double, std::vector<double>> growing;  // Q → mean d_min at every n that has searches
     for (const auto& [n, by_Q] : cells) {
       std::vector<std::pair<double, double>> seen;
       for (const auto& [Q, cell] : by_Q) {

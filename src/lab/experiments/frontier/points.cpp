@@ -1,6 +1,6 @@
-// The frontier over n: how many dimensions do optimised witnesses need for a given norm, and does
-// that still grow like log n? Points are single dimensions; every witness is verified in exact
-// arithmetic.
+// The `frontier` sweep: how many dimensions do optimised witnesses need for a given norm, and
+// does that number still grow like log n? A point is a single dimension. Every witness is
+// verified in exact arithmetic.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -62,15 +62,15 @@ Json compute(const Json& p, const Scene& scene) {
   return result;
 }
 
-/// One pattern: norm products by dimension.
+/// The frontier of one pattern: norm products by dimension.
 struct Curve {
   std::map<double, double> norms;
   std::map<double, double> max_logits;
   double paper = 0;
   double lower_bound = 0;
 
-  /// The dimension, between those tried, whose norm product is `level`: straight in logarithms.
-  /// None where the level is not passed.
+  /// Returns the dimension whose norm product is `level`, by linear interpolation of logarithms
+  /// between the dimensions tried. Empty if the level is not crossed.
   [[nodiscard]] std::optional<double> dim_at(double level) const {
     for (auto at = norms.begin(); at != norms.end(); ++at) {
       if (at->second > level) continue;
@@ -82,9 +82,9 @@ struct Curve {
     return std::nullopt;
   }
 
-  /// Squares of what interpolation misses by, as a share of m, and how many: each dimension in turn
-  /// is left out and read off its neighbours at its own norm. The gap is then twice as wide as
-  /// where it is used, and the miss of a smooth curve four times as large.
+  /// Adds the squared relative errors of interpolation to `squares` and their number to `count`.
+  /// Each dimension in turn is left out and interpolated from its neighbours at its own norm. The
+  /// gap is then twice as wide as in use, and the error for a smooth curve four times as large.
   void add_misses(double& squares, double& count) const {
     for (auto at = norms.begin(); at != norms.end(); ++at) {
       Curve without = *this;
@@ -98,7 +98,7 @@ struct Curve {
 };
 struct Family {
   PatternSetup setup;
-  std::map<std::int64_t, std::map<std::int64_t, Curve>> by_n;  // then by matrix
+  std::map<std::int64_t, std::map<std::int64_t, Curve>> by_n;  // n → matrix → curve
 };
 
 std::vector<Family> families_of(const std::vector<DonePoint>& done) {
@@ -115,7 +115,8 @@ std::vector<Family> families_of(const std::vector<DonePoint>& done) {
   return all;
 }
 
-/// Dimensions at one norm over n, with what the patterns spread.
+/// Returns the dimensions at one norm over n, with standard errors from the
+/// differences between patterns.
 std::vector<stats::DimensionPoint> growth_at(const Family& family, double times) {
   std::vector<stats::DimensionPoint> points;
   double squares = 0;
@@ -135,7 +136,8 @@ std::vector<stats::DimensionPoint> growth_at(const Family& family, double times)
     points.push_back(
         {static_cast<double>(n), mean, 1 / std::sqrt(static_cast<double>(dims.size()))});
   }
-  // Patterns of one family spread by a common share, which one pattern alone does not tell.
+  // The relative standard deviation of patterns is taken as common to a family; it cannot be
+  // estimated if no n has two patterns.
   if (freedom == 0) return {};
   const double share = std::sqrt(squares / freedom + (missed > 0 ? misses / missed : 0));
   for (stats::DimensionPoint& point : points) point.sd *= share * point.d;

@@ -1,4 +1,4 @@
-// What the two halves of the `length` sweep share.
+// Declarations shared by the points and the report of the `length` sweep.
 #pragma once
 
 #include <array>
@@ -8,12 +8,13 @@
 
 namespace tamis::lab::experiments {
 
-/// Members of a rule's result, each for all rows and for either half.
+/// The members of a rule's result. Each is an array: over all rows, the first half,
+/// the second half.
 inline constexpr std::array<const char*, 4> length_measures{"tau_mean", "tau_p90", "error_mean",
                                                             "error_p90"};
 
-/// For the heaviest keys, then for windows: the fixed number, then alpha·n^C for every C of the
-/// parameters.
+/// The rules for the heaviest keys, then those for windows. Each list has the fixed number, then
+/// alpha·n^C for every C of the parameters.
 std::vector<Rule> length_rules(const Json& parameters);
 
 SweepReport length_report(const GridRequest& request, const std::vector<DonePoint>& done);

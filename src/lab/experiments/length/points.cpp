@@ -1,7 +1,8 @@
-// Contexts of many lengths under rules that cost the same in all: does alpha·n^C lose less than a
-// fixed number of keys, as the second paper claims? A point is one synthetic head with rows of
-// log-uniform length, or one head of a trace with its own rows. Rows come in two halves, so that C
-// can be chosen on one and judged on the other; alpha follows from the lengths and the cost alone.
+// The `length` sweep: contexts of many lengths under rules that cost the same in total. Does
+// alpha·n^C lose less than a fixed number of keys, as the second paper claims? A point is one
+// synthetic head with rows of log-uniform length, or one head of a trace with its own rows. Rows
+// are split into two halves, so that C can be chosen on one and judged on the other; alpha follows
+// from the lengths and the cost alone.
 #include "lab/experiments/length/length.h"
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 namespace tamis::lab::experiments {
 namespace {
 
-/// Rows of all, of the first half and of the second; neighbours stay together, as rows of a text
-/// are alike.
+/// All rows, the first half and the second half. Neighbours stay together in blocks, since
+/// neighbouring rows of a text are similar.
 using Sets = std::array<std::vector<std::size_t>, 3>;
 Sets sets_of(std::size_t rows) {
   const std::size_t block = std::clamp<std::size_t>(rows / 4, 1, 8);
@@ -66,7 +67,7 @@ Json compute(const Json& p, const Scene& scene) {
   const Sets sets = sets_of(rows.seen.size());
   const std::vector<Rule> shapes = length_rules(p);
   const std::int64_t keys = p.at("keys");
-  // The same rules once for every set of rows, with the alpha that its cost allows.
+  // The same rules for every set of rows, each with the alpha that the set's cost allows.
   std::vector<Rule> rules;
   std::vector<double> read;
   for (const auto& set : sets) {

@@ -1,5 +1,5 @@
-// What the `length` sweep found: the exponent chosen on one half of the rows, judged on the other
-// against the fixed number of keys, with replicates or heads as units.
+// The report of the `length` sweep: the exponent is chosen on one half of the rows and compared
+// with the fixed number of keys on the other; the units are replicates or heads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> measure_names{"mean dropped mass", "p90 of 
 struct Setting {
   std::string name;
   std::vector<Rule> rules;
-  std::vector<const Json*> units;  ///< their lists of rules
+  std::vector<const Json*> units;  ///< the lists of rules in the points' results
 
   [[nodiscard]] std::size_t rules_of_a_kind() const { return rules.size() / 2; }
   [[nodiscard]] std::size_t fixed(Which which) const {
@@ -39,7 +39,7 @@ std::vector<Setting> settings_of(const GridRequest& request, const std::vector<D
   return settings;
 }
 
-/// All rows are set 0, the halves 1 and 2.
+/// The value of a measure. Set 0 is all rows; sets 1 and 2 are the halves.
 double value(const Json& unit, std::size_t rule, const char* measure, std::size_t set) {
   return unit.at(rule).at(measure).at(set);
 }
@@ -53,11 +53,12 @@ stats::Estimate over_units(const Setting& setting, std::size_t rule, const char*
   return stats::mean_estimate(values);
 }
 
-/// What alpha·n^C gains on a half of the rows with the C that was best on the other: the share by
-/// which the smaller of the two errors is smaller, negative where the fixed number's is.
+/// What alpha·n^C gains on one half of the rows with the C that was best on the other half:
+/// the difference of the two errors divided by the larger one, negative if the fixed number's
+/// error is smaller.
 struct Gain {
   stats::Estimate share;
-  std::vector<double> exponents;  ///< chosen, two for every unit
+  std::vector<double> exponents;  ///< chosen exponents, two for every unit
 };
 
 Gain gain_of(const Setting& setting, Which which, const char* measure) {
@@ -92,9 +93,9 @@ std::string told(const stats::Estimate& share) {
   return fmt::format("{} ({:.1f} to {:.1f})", amount, 100 * low, 100 * high);
 }
 
-/// One measure over all settings.
+/// The outcomes for one measure over all settings.
 struct Judged {
-  std::int64_t cases = 0;  ///< with an interval to judge by
+  std::int64_t cases = 0;  ///< settings whose gain has an interval
   std::int64_t untold = 0;
   std::int64_t lower = 0;
   std::int64_t higher = 0;

@@ -1,5 +1,5 @@
-// The chart of `norm`: growth of k_eps for both regimes of R, its exponent over R, and the heads of
-// the trace.
+// The chart of the `norm` sweep: growth of k_eps for both regimes of R, its exponent over R, and
+// the heads of the trace.
 #include <algorithm>
 #include <cmath>
 

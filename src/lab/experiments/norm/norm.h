@@ -1,4 +1,4 @@
-// What the report of `norm` gathers, for its table and its chart.
+// The data that the report of `norm` collects for its table and its chart.
 #pragma once
 
 #include <array>
@@ -14,29 +14,31 @@
 
 namespace tamis::lab::experiments {
 
-/// The replicates of one regime.
+/// The results of the replicates of one regime.
 struct NormSetting {
   Regime regime{};
   Growth growth{};
-  std::map<double, std::vector<double>> k{};  ///< n → every replicate's median over its queries
+  /// n → every replicate's median of k over its queries.
+  std::map<double, std::vector<double>> k{};
   std::map<double, std::vector<double>> log_k{};   ///< n → every replicate's mean of log k
-  std::map<double, std::vector<double>> spread{};  ///< n → every replicate's
+  std::map<double, std::vector<double>> spread{};  ///< n → every replicate's spread of logits
 };
 
-/// What a setting comes to.
+/// The summary of one setting.
 struct NormFound {
-  double n = 0;  ///< the largest
-  double R = 0;  ///< there
+  double n = 0;  ///< the largest n; R, k, null and bound are those at this n
+  double R = 0;
   double k = 0;
-  double null = 0;     ///< k of Gaussian rows of spread R/3
-  double factor = 1;   ///< by which that misses the geometric mean of k
-  double bound = 0;    ///< k of predict_from_norm, a Gaussian row of spread R
-  double C_bound = 0;  ///< its exponent
+  double null = 0;     ///< k of Gaussian rows of standard deviation R/3
+  double factor = 1;   ///< largest factor, over n, between that and the geometric mean of k
+  double bound = 0;    ///< k of predict_from_norm, a Gaussian row of standard deviation R
+  double C_bound = 0;  ///< exponent of predict_from_norm
   std::optional<stats::Estimate> C{};
   std::optional<double> C_null;
 };
 
-/// A head of the trace; the spread stands for R where the trace has no weights or no bound.
+/// A head of the trace. Its logit spread is used in place of R if the trace has no weights
+/// or no bound.
 struct NormHead {
   std::string name{};
   std::optional<double> R{};

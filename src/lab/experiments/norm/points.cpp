@@ -1,6 +1,7 @@
-// How many keys a row needs against the norm of the weights, R = B²‖W‖_F: on synthetic heads where
-// the theory's assumptions hold, with R fixed and with R growing as √log n, and on every head of a
-// trace. A synthetic point takes about 20 ns per entry of a token and 8 ns per logit.
+// The `norm` sweep: how many keys a row needs as a function of the norm of the weights, R =
+// B²‖W‖_F. It is measured on synthetic heads for which the theory's assumptions hold, with R fixed
+// and with R growing as √log n, and on every head of a trace. A synthetic point takes about 20 ns
+// per entry of a token and 8 ns per logit.
 #include <cmath>
 
 #include <tamis/lab/profile.h>
@@ -52,7 +53,7 @@ Json synthetic_point(const Json& p, const Scene& scene) {
   return {{"k", rows.k_eps}, {"spread", spread_of(rows)}};
 }
 
-/// NaN, where a number could not be had, is null.
+/// A NaN, which means that a number could not be computed, becomes null.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json trace_point(const Json& p, const Scene& scene) {

@@ -1,5 +1,5 @@
-// What `norm` found: does R set how many keys a row needs, and is C inside (0, 1) where the theory
-// says so?
+// The report of the `norm` sweep: does R determine how many keys a row needs, and is C inside (0,
+// 1) where the theory says so?
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -96,7 +96,7 @@ NormFound found_of(const NormSetting& setting, const GaussianNull& null, double 
 std::string plain(const std::optional<double>& x) { return x ? fmt::format("{:.2f}", *x) : "–"; }
 std::string rounded(const std::optional<double>& x) { return x ? stats::short_number(*x) : "–"; }
 
-/// Of positive values, "a to b" by size, or one of them.
+/// The range of the values as "a to b", or a single number if all are equal.
 std::string range_text(std::vector<double> values) {
   const auto [low, high] = std::ranges::minmax(values);
   return low == high ? fmt::format("{:.2f}", low) : fmt::format("{:.2f} to {:.2f}", low, high);
@@ -105,7 +105,7 @@ std::string range_text(std::vector<double> values) {
 std::string synthetic_sentence(const std::vector<NormSetting>& settings,
                                const std::vector<NormFound>& found) {
   std::int64_t inside = 0;
-  std::int64_t nearly_all = 0;  // where n^C saves next to nothing
+  std::int64_t nearly_all = 0;  // cases where n^C saves almost nothing
   std::size_t untold = 0;
   std::vector<double> root;
   std::vector<double> fixed;
@@ -137,7 +137,7 @@ std::string synthetic_sentence(const std::vector<NormSetting>& settings,
       fixed.empty() ? "" : fmt::format(", and {} where R was fixed", range_text(fixed)));
 }
 
-/// By how much Gaussian rows of the same R miss, and the theory's bound.
+/// A clause on the errors of two predictions: Gaussian rows of the same R, and the theory's bound.
 std::string prediction_clause(const std::vector<NormFound>& found) {
   if (found.empty()) return "no synthetic setting is done";
   double null = 1;

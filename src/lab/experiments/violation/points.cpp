@@ -1,6 +1,7 @@
-// How far the sparsity that R predicts survives when its assumptions are relaxed, one dial at a
-// time from 0 (it holds) to 1; the dials are those of synthetic.h. Judged by violation_report.cpp.
-// A point takes about 20 ns per entry of a token and 8 ns per logit.
+// The `violation` sweep: how far the sparsity predicted from R still holds when its assumptions
+// are relaxed, one dial at a time from 0 (the assumption holds) to 1. The dials are those of
+// synthetic_heads.h; report.cpp judges the results. A point takes about 20 ns per entry of a token
+// and 8 ns per logit.
 #include "lab/experiments/violation/violation.h"
 
 #include "lab/experiments/axes.h"
@@ -35,7 +36,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
       for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
         all.push_back(point(request, dial, value, n, replicate));
   };
-  add(no_dial, 0);  // what the others are compared with, once for all dials
+  add(no_dial, 0);  // the baseline, shared by all dials
   for (const Dial& dial : dials())
     for (const double value : request.values("value")) add(dial.name, value);
   return all;

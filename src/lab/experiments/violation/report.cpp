@@ -1,5 +1,6 @@
-// Where the prediction from R first fails on each dial. It is that of row_theory: an exponent C
-// over the lengths measured, and for every row a range that holds 95 % of them.
+// The report of the `violation` sweep: the value at which the prediction from R first fails on
+// each dial. The prediction is that of row_theory: an exponent C over the lengths measured, and a
+// range for each row's k_eps that holds 95 % of rows.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -25,22 +26,28 @@ struct Setting {
   std::string dial{};
   double value = 0;
   Growth growth{};
-  std::map<double, std::map<std::int64_t, double>>
-      log_k{};                                   ///< n → replicate → mean over its queries
+  /// n → replicate → mean of log k over its queries.
+  std::map<double, std::map<std::int64_t, double>> log_k{};
   std::map<double, std::vector<double>> rows{};  ///< n → log k of every query
   std::vector<double> spread{};
 };
 
 struct Found {
-  std::optional<stats::Estimate> C;  ///< 95 % for all values of a dial together
+  /// exponent; interval at 95 % for all values of a dial jointly
+  std::optional<stats::Estimate> C;
   double C_theory = 0;
-  std::vector<double> ratio;  ///< replicates' k at the largest n, relative to the dial at 0
-  double above = 0;           ///< shares of rows at the largest n beyond their predicted range
+  /// Every replicate's k at the largest n divided by its k with the dial at 0.
+  std::vector<double> ratio;
+  /// Shares of rows at the largest n above and below their predicted range.
+  double above = 0;
   double below = 0;
   double spread = 0;
-  int C_side = 0;  ///< −1 or 1: measured below or above what is predicted, which thus fails
-  int k_side = 0;  ///< the same for the typical row and its predicted range
-  /// Replicates are the unit: without an interval over them nothing is said, neither of C nor of k.
+  /// −1 or 1 if the measured C is below or above the prediction, which thus fails; 0 if
+  /// it is neither.
+  int C_side = 0;
+  /// The same for the k of the median row and its predicted range.
+  int k_side = 0;
+  /// Whether there is an interval over replicates; without it nothing is concluded about C or k.
   [[nodiscard]] bool tested() const { return stats::is_known(C); }
   [[nodiscard]] bool holds() const { return tested() && C_side == 0 && k_side == 0; }
   [[nodiscard]] bool fails() const { return tested() && !holds(); }
@@ -83,8 +90,8 @@ Found found_of(const Setting& setting, const Setting* base, const GaussianNull& 
   found.C = setting.growth.exponent(confidence);
   found.C_theory = stats::least_squares(log_n, log_k).slope;
   if (stats::is_known(found.C)) {
-    // The slope of a line between its ends when these are off by the table's accuracy, one up, one
-    // down.
+    // The change of slope if one end of the line is too high and the other too low by
+    // the table's accuracy.
     const double slack = 2 * null_accuracy / (log_n.back() - log_n.front());
     if (found.C_theory < found.C->low - slack) found.C_side = 1;
     if (found.C_theory > found.C->high + slack) found.C_side = -1;
@@ -119,7 +126,7 @@ std::string outcome(const Found& f) {
 
 using Done = std::vector<std::pair<Setting, Found>>;
 
-/// "tails: C below at 0.2, k below at 0.2", "copies nowhere".
+/// Text such as "tails C below at 0.2 and k below at 0.2" or "copies nowhere".
 std::string first_failure(const Done& all, std::string_view dial) {
   std::vector<std::string> where;
   for (const auto& [letter, side] :
@@ -198,7 +205,7 @@ std::vector<std::string> sentences_of(const Done& all) {
 std::string chart_of(const Done& all) {
   Json values = Json::array();
   for (const auto& [s, f] : all) {
-    // With all dials at 0 the point belongs to every dial's line.
+    // A point with all dials at 0 belongs to the line of every dial.
     for (const Dial& dial : dials()) {
       if (s.dial != dial.name && s.dial != no_dial) continue;
       if (f.C)
@@ -252,8 +259,8 @@ SweepReport violation_report(const GridRequest& request, const std::vector<DoneP
   const GaussianNull null(request.value("eps"));
   const std::vector<Setting> settings = settings_of(done);
   const auto base = std::ranges::find(settings, no_dial, &Setting::dial);
-  // Intervals hold for all values of a dial together, so that the first failure is no accident
-  // (Bonferroni).
+  // Intervals hold jointly for all values of a dial (Bonferroni), so that the first failure is not
+  // due to chance.
   const double confidence = 1 - 0.05 / static_cast<double>(request.values("value").size());
   SweepReport report;
   report.table.push_back({"dial", "value", "C [95 % together]", "C from R",

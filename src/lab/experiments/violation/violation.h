@@ -1,4 +1,4 @@
-// The dials of the sweep `violation`.
+// The dials of the `violation` sweep.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct Dial {
   double Synthetic::*place = nullptr;
 };
 const std::array<Dial, 4>& dials();
-/// Of points where all dials are at 0.
+/// The dial name of points where all dials are at 0.
 inline constexpr std::string_view no_dial = "none";
 
 }  // namespace tamis::lab::experiments

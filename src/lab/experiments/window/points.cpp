@@ -1,6 +1,6 @@
-// The second paper's Theorems 4.3 and 6.1 as an experiment: which rules for how many keys to keep
-// lose less and less of a row as its context grows? A point is one synthetic head at one n, or one
-// head of a trace.
+// The `window` sweep tests Theorems 4.3 and 6.1 of the second paper: with which rules for how many
+// keys to keep does the loss of a row fall as its context grows? A point is one synthetic head at
+// one n, or one head of a trace.
 #include "lab/experiments/window/window.h"
 
 #include <cmath>

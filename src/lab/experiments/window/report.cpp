@@ -1,5 +1,5 @@
-// What the `window` sweep found: errors over n with their trends, the unit of which is a replicate
-// or a head.
+// The report of the `window` sweep: errors over n with their trends; the units are
+// replicates or heads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,20 +21,21 @@ constexpr std::array<const char*, 3> measures{"tau", "error", "largest"};
 constexpr std::array<const char*, 3> measure_names{"dropped mass", "relative output error",
                                                    "largest weight dropped"};
 
-/// What the units found at one n.
+/// The units' results at one n.
 struct AtLength {
   std::int64_t keys = 0;
   std::vector<double> p10, median, p90;
 };
-/// One rule in one setting by one measure.
+/// One rule in one setting, judged by one measure.
 struct Curve {
   std::string setting;
   Rule rule;
   std::size_t measure = 0;
   std::map<double, AtLength> lengths;
-  std::map<std::string, std::map<double, double>> units;  ///< medians over n
+  std::map<std::string, std::map<double, double>> units;  ///< unit → n → median
 
-  /// Change of the median for every doubling of n; nothing if no unit has two lengths.
+  /// The change of the median per doubling of n, averaged over units. Empty if no unit
+  /// has two lengths.
   [[nodiscard]] std::optional<stats::Estimate> trend(double confidence = 0.95) const {
     std::vector<double> slopes;
     for (const auto& [unit, medians] : units) {
@@ -97,9 +98,9 @@ std::string spread(const AtLength& at) {
                      stats::median(at.p90));
 }
 
-/// How often something was so, over curves.
+/// Counts of the trends of curves.
 struct Tally {
-  std::int64_t cases = 0;  ///< with an interval to judge by
+  std::int64_t cases = 0;  ///< curves whose trend has an interval
   std::int64_t falls = 0;
   std::int64_t grows = 0;
   std::int64_t untold = 0;
@@ -129,8 +130,8 @@ std::string example(const Curve& curve) {
                      short_n, stats::median(to.median), long_n, curve.setting);
 }
 
-/// The exponent of a setting whose dropped mass falls most. Chosen among several, it is judged by
-/// an interval that holds for all of them together (Bonferroni).
+/// The curve, over a setting's exponents, whose dropped mass falls most. It is chosen among
+/// several, so it is judged by an interval that holds for all of them jointly (Bonferroni).
 struct Best {
   const Curve* curve = nullptr;
   stats::Estimate trend;

@@ -1,4 +1,4 @@
-// What the two halves of the `window` sweep share: its rules, its result and its report.
+// Declarations shared by the points and the report of the `window` sweep.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tamis::lab::experiments {
 
-/// The rules of a point, from its parameters: all read `keys` keys at n = `middle`.
+/// The rules of a point, from its parameters. All read `keys` keys at n = `middle`.
 std::vector<Rule> window_rules(const Json& parameters);
 
 SweepReport window_report(const GridRequest& request, const std::vector<DonePoint>& done);
