@@ -1,5 +1,7 @@
-// Queries and keys that produce a pattern, in few dimensions or with small norms, verified before
-// they are returned; and the frontier between the two.
+// Finds queries and keys (a witness) that produce a given pattern, in few dimensions or with small
+// norms, and verifies them before it returns them. Also computes the frontier, the smallest norm
+// found for each dimension. Every dimension here is the number m of columns of q and k; the paper's
+// d is 2m.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +19,31 @@
 
 namespace tamis::lab {
 
-/// Ways to make a witness:
+/// The methods that make a witness:
 ///   jl       the paper's random projection: square patterns, any dimension that is large enough
-///   moment   closed form on a curve: dimension 2k for k nonzeros per row, huge norms
+///   moment   a closed form on a curve: dimension 2k for k nonzeros per row, very large norms
 ///   descent  optimised queries and keys: any dimension
+/// `automatic` combines them.
 enum class Method { automatic, jl, moment, descent };
 TAMIS_API const char* name_of(Method method);
-/// Throws `usage` for another name than those of `name_of`; "auto" is automatic.
+/// The method whose `name_of` is `name`; that of `automatic` is "auto". Throws `usage` for any
+/// other name.
 TAMIS_API Method method_named(const std::string& name);
 
 struct RealiseOptions {
   Method method = Method::automatic;
   Conditions conditions;
-  /// Columns of q and k. Without it: the least dimension that can be verified under max_norm; for
-  /// jl the sharper bound on the dimension, for moment 2k.
+  /// Columns of q and k. Without it, the least dimension that can be verified under `max_norm`; for
+  /// method jl the sharper bound on the dimension (at most the rows), and for moment 2k.
   std::optional<std::int64_t> dim;
-  /// Largest norm product max‖q‖·max‖k‖ to accept; without it, where no dimension is given, that of
-  /// the paper's own construction for this pattern (`paper_norm`). Not for weak conditions: they
-  /// hold at any scale.
+  /// Largest norm product max‖q‖·max‖k‖ to accept. Without it, a search for the least dimension
+  /// uses the norm product of the paper's own construction for this pattern (`paper_norm`), and a
+  /// given dimension has no limit. Not allowed for weak conditions, which hold at any scale.
   std::optional<double> max_norm;
-  /// d_hid: adds x, w_q and w_k of the paper's shapes. jl only; at least 2·dim.
+  /// d_hid; adds x, w_q and w_k of the paper's shapes. For method jl only, and at least 2·dim.
   std::optional<std::int64_t> hidden;
-  std::int64_t redraws = 0;  ///< of jl for one dimension; 0: as many as rows
-  std::int64_t steps = 0;    ///< of descent for one dimension; 0: its default
+  std::int64_t redraws = 0;  ///< jl: draws for one dimension; 0: as many as rows
+  std::int64_t steps = 0;    ///< descent: steps for one dimension; 0: the default
   std::uint64_t seed = 0;
   int threads = 0;  ///< 0: every core; the result does not depend on it
 };
@@ -48,11 +52,12 @@ struct RealiseOptions {
 struct Attempt {
   Method method = Method::descent;
   std::int64_t dim = 0;
-  bool verified = false;
-  double norm_product = std::numeric_limits<double>::infinity();  ///< of the verified witness
+  bool verified = false;  ///< the conditions hold exactly and the norm product is in its limit
+  /// max‖q‖·max‖k‖ of the witness that was made, also if that is above the limit; infinite if none.
+  double norm_product = std::numeric_limits<double>::infinity();
   double max_logit = std::numeric_limits<double>::infinity();
   double seconds = 0;
-  std::string why;  ///< what went wrong, a clause, if it is not verified
+  std::string why;  ///< if not verified: what went wrong, a clause for messages
 };
 
 struct Realisation {
@@ -60,45 +65,49 @@ struct Realisation {
   Verification verification;       ///< of the witness
   Method method = Method::descent;
   std::int64_t dim = 0;
-  std::int64_t redraws = 0;  ///< draws of jl that were looked at
+  std::int64_t redraws = 0;  ///< number of jl draws examined
   double seconds = 0;
   std::vector<Attempt> attempts;  ///< everything tried, in order
 };
 
-/// Tries what the options ask for. Tensors are f32 where that verifies, else f64. Same seed, same
-/// bits, for any number of threads. Throws `usage` for options outside their range, `input` for a
-/// pattern that they do not fit. In a rectangular pattern equal columns share their key, so memory
-/// is linear in nonzeros + (rows + different columns)·dim until the witness, which has a key for
-/// every column, is spread out; `input` if its keys would take more than 256 MiB while fewer than
-/// one column in 16 has a nonzero and columns have no names. jl needs up to 4·rows² doubles.
+/// Looks for a witness as the options ask. Its tensors are f32 where that verifies, else f64. The
+/// same seed gives the same bits for any number of threads. Throws `usage` for options outside
+/// their range, and `input` for a pattern that does not fit the options.
+///
+/// In a rectangular pattern equal columns share their key, so memory is linear in nonzeros + (rows
+/// + different columns)·dim until the witness, which has a key for every column, is expanded.
+/// Throws `input` if these keys would take more than 256 MiB while fewer than one column in 16 has
+/// a nonzero and the columns have no names. Method jl needs up to 4·rows² doubles.
 TAMIS_API Realisation realise(const Pattern& pattern, const RealiseOptions& options,
                               const ProgressCallback& progress = {});
 
-/// The norm product of the matrices whose product is B of equation (9), which the paper projects:
-/// max over rows of ‖B_i‖ (keys are orthonormal). The projected ones come near it. Weak conditions,
-/// which hold at any scale, have none: 0.
+/// The norm product max over rows of ‖B_i‖, where B is the matrix of equation (9), which the paper
+/// projects; the keys are orthonormal. The projected queries and keys come near it. Returns 0 for
+/// weak conditions, which hold at any scale.
 TAMIS_API double paper_norm(const Pattern& pattern, const Conditions& conditions);
 
-/// Every witness of a pattern with as many nonzeros in each column as in each row has a norm
-/// product above log(1/ε₁)·(n − k)/n; for other patterns this is 0. Weak conditions: 0.
+/// A lower bound on the norm product of every witness: log(1/ε₁)·(n − k)/n for a square pattern
+/// with k nonzeros in each row and each column and conditions that are neither weak nor causal.
+/// Returns 0 in all other cases.
 TAMIS_API double norm_lower_bound(const Pattern& pattern, const Conditions& conditions);
 
 struct FrontierOptions {
   Conditions conditions;
-  std::vector<std::int64_t>
-      dims;  ///< ascending; empty: 2, 3, 4, 6, 8, 12, … up to 64 and below the columns
-  std::int64_t steps = 0;
+  /// Ascending; empty takes those of 2, 3, 4, 6, 8, 12, … 64 that are below the number of columns.
+  std::vector<std::int64_t> dims;
+  std::int64_t steps = 0;  ///< as in `RealiseOptions`
   std::uint64_t seed = 0;
   int threads = 0;
 };
 struct Frontier {
-  std::vector<Attempt>
-      points;  ///< for each dimension the smallest norm product found, as `realise` does
+  std::vector<Attempt> points;     ///< the smallest norm product that `realise` finds, by dimension
   double lower_bound = 0;          ///< `norm_lower_bound`
   double paper = 0;                ///< `paper_norm`
-  std::int64_t paper_bound = 0;    ///< dimension m of bound (6)
-  std::int64_t sharper_bound = 0;  ///< dimension m of the bound with k in place of k²
+  std::int64_t paper_bound = 0;    ///< bound (6) on the dimension, as m
+  std::int64_t sharper_bound = 0;  ///< the bound with k in place of k², as m
 };
+/// Runs `realise` once for each dimension. Throws `usage` if the dimensions do not ascend or one is
+/// below 1, and whatever `realise` throws.
 TAMIS_API Frontier frontier(const Pattern& pattern, const FrontierOptions& options,
                             const ProgressCallback& progress = {});
 

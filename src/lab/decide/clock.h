@@ -1,5 +1,5 @@
-// When to stop: the time is up, or the caller's callback says so. Asked often, from the thread that
-// made the call; searches end with what they have.
+// Says when a search must stop: the time is up, or the caller's callback says so. It is read often,
+// by the thread that made the call only; searches end with what they have.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tamis::lab::decision {
 
 class Clock {
  public:
-  /// `progress` is kept by reference and may be empty.
+  /// Keeps `progress`, which may be empty, by reference.
   Clock(double seconds, const ProgressCallback& progress)
       : begin_(Time::now()), end_(seconds), limit_(seconds), progress_(&progress) {}
 
@@ -21,8 +21,8 @@ class Clock {
   [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
-  /// Whether to stop now. Costs two readings of the time, and the callback at most ten times a
-  /// second.
+  /// Whether to stop now. Costs two readings of the time, and calls the callback at most ten times
+  /// a second.
   bool over() {
     const double now = elapsed();
     if (*progress_ && !interrupted_ && now >= next_told_) {
@@ -32,8 +32,8 @@ class Clock {
     return interrupted_ || now >= end_;
   }
 
-  /// The time until `seconds` from now, or until this clock ends, whichever is first, for one part
-  /// of the work. The part's clock must not outlive this one.
+  /// The time for one part of the work: until `seconds` from now or until this clock ends,
+  /// whichever is first. This clock must outlive the part.
   class Part;
 
  private:
@@ -46,17 +46,17 @@ class Clock {
   const ProgressCallback* progress_;
 };
 
-/// A share of a clock's time, for one search.
+/// The share of a clock's time that one search may use.
 class Clock::Part {
  public:
   Part(Clock& whole, double seconds)
       : whole_(whole), end_(whole.elapsed() + std::min(seconds, whole.left())) {}
-  /// A share of a share.
+  /// A share of another part's time.
   Part(Part& of, double seconds)
       : whole_(of.whole_), end_(std::min(of.end_, of.whole_.elapsed() + seconds)) {}
   bool over() { return whole_.over() || whole_.elapsed() >= end_; }
   [[nodiscard]] double left() const { return std::max(0.0, end_ - whole_.elapsed()); }
-  /// For calls that take a progress callback: they are cancelled when the part is over.
+  /// A callback that cancels a call when the part is over.
   [[nodiscard]] ProgressCallback callback() {
     return [this](double, double) { return !over(); };
   }

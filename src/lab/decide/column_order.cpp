@@ -1,7 +1,7 @@
-// Changes are counted round about; where the line begins is chosen at the end. What is made small
-// is Σ_rows 4^(changes/2 − most/2), near enough to the largest with a slope everywhere. Replacing a
-// neighbourhood {a, b} of the order by {a, c} costs the bits of column b and of column c that
-// differ.
+// Sign changes are counted cyclically; where the line begins is chosen at the end. The cost to be
+// reduced is Σ_rows 2^(changes − most): nearly the number of changes of the worst rows, but it
+// responds to every row. Replacing neighbours {a, b} of the order by {a, c} changes the count of
+// the rows where columns b and c differ.
 #include "lab/decide/column_order.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Tour {
   [[nodiscard]] std::size_t size() const { return order_.size(); }
   [[nodiscard]] const std::vector<std::int64_t>& order() const { return order_; }
   [[nodiscard]] std::int64_t most() const { return *std::ranges::max_element(changes_); }
-  /// Costs are compared on the other's scale.
+  /// Compares costs on the other tour's scale.
   [[nodiscard]] bool no_worse_than(const Tour& other) const {
     double difference = 0;
     for (std::size_t i = 0; i < changes_.size(); ++i)
@@ -38,7 +38,7 @@ class Tour {
     return difference <= 0;
   }
 
-  /// Reverses pieces while that lowers the cost; every pair of places is tried until none does.
+  /// Reverses and moves pieces while that lowers the cost, until no pair of places gives any gain.
   void improve(Clock::Part& clock) {
     scale_ = most();
     for (bool better = true; better;) {
@@ -52,7 +52,7 @@ class Tour {
     }
   }
 
-  /// Three random pieces reversed.
+  /// Reverses three random pieces.
   void perturb(const numbers::Stream& stream, std::uint32_t& draw) {
     for (int i = 0; i < 3 && size() > 3; ++i) {
       std::size_t a = stream.below(size(), draw++);
@@ -76,8 +76,8 @@ class Tour {
         changes_[static_cast<std::size_t>(w * 64 + std::countr_zero(differ))] += sign;
   }
 
-  /// The change of cost if neighbourhoods `gone` give way to `come`; word by word, so that only
-  /// rows that change are priced.
+  /// The change of cost if the neighbour pairs `gone` are replaced by `come`. It is computed word
+  /// by word, so that only rows that change are priced.
   template <std::size_t N>
   [[nodiscard]] double gain(const std::pair<std::int64_t, std::int64_t> (&gone)[N],
                             const std::pair<std::int64_t, std::int64_t> (&come)[N]) const {
@@ -126,7 +126,7 @@ class Tour {
     return true;
   }
 
-  /// Column i behind column j, or column j before column i.
+  /// Moves column i behind column j, or column j before column i, if that lowers the cost.
   bool try_move(std::size_t i, std::size_t j) {
     if (j < i + 2 || (i == 0 && j + 1 == size())) return false;
     const std::int64_t before = at(i + size() - 1);
@@ -159,16 +159,17 @@ class Tour {
     add(at(last - 1), after, 1);
   }
 
-  /// Below what rounding could make of no gain at all.
+  /// A gain below this may be rounding of no gain at all.
   static constexpr double least_gain = 1e-9;
 
   const Side* columns_;
   std::vector<std::int64_t> order_;
-  std::vector<std::int64_t> changes_;  // by row, round about
+  std::vector<std::int64_t> changes_;  // by row, counted cyclically
   std::int64_t scale_ = 0;
 };
 
-/// As they come once the clock is over.
+/// Each column is followed by the nearest remaining one; once the clock is over, by the next one in
+/// number.
 std::vector<std::int64_t> nearest_neighbours(const Side& columns, Clock::Part& clock) {
   std::vector<std::int64_t> order{0};
   std::vector<std::int64_t> rest(static_cast<std::size_t>(columns.elements - 1));
@@ -188,7 +189,8 @@ std::vector<std::int64_t> nearest_neighbours(const Side& columns, Clock::Part& c
   return order;
 }
 
-/// Begins the line where the rows that change most, round about, all change: one less each.
+/// Begins the line, if possible, at a place where all the rows with the most cyclic changes change
+/// sign: each then has one change less.
 ColumnOrder opened(const Side& columns, const Tour& tour) {
   ColumnOrder best;
   const std::size_t size = tour.size();

@@ -1,4 +1,4 @@
-// Deciding: options checked, the search run, the verdict drawn.
+// `decide`: checks the options, runs the search and derives the verdict.
 #include <tamis/lab/decide.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void check_options(const Pattern& pattern, const DecideOptions& options) {
     core::fail(Code::usage, "a time limit of {} seconds was asked for; it must be above 0",
                options.time_limit);
   if (!options.hidden) return;
-  constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // of x
+  constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // numbers in x
   if (pattern.rows != pattern.cols)
     core::fail(Code::usage,
                "a hidden size was asked for, but the pattern is {} × {}; queries and keys share "
@@ -46,8 +46,8 @@ void check_options(const Pattern& pattern, const DecideOptions& options) {
                *options.hidden, options.dim.value_or(1), most_numbers / longest);
 }
 
-/// x·w_q = q and x·w_k = k without rounding, so this only guards against defects: not where it
-/// takes long.
+/// x·w_q = q and x·w_k = k hold without rounding, so this check only guards against defects. It is
+/// left out where it would take long.
 void check_paper_form(const Pattern& pattern, Decision& decision, int threads) {
   constexpr double most_products = 1 << 28;
   const std::vector<std::int64_t>& shape = decision.witness->x.info().shape;
@@ -71,7 +71,7 @@ Verdict verdict_of(const Decision& decision, const DecideOptions& options) {
   return options.hidden && decision.lower > *options.hidden ? Verdict::no : Verdict::open;
 }
 
-/// Queries and keys share nothing here, so equal columns can share their key.
+/// Without `hidden`, queries and keys share no inputs, so equal columns can share their key.
 Decision decide_kinds(const Pattern& pattern, const DecideOptions& options,
                       decision::Clock& clock) {
   const realisation::ColumnKinds kinds = realisation::column_kinds(pattern, true);
@@ -92,6 +92,7 @@ Decision decide_kinds(const Pattern& pattern, const DecideOptions& options,
   return decision;
 }
 
+/// With `hidden`, queries and keys may share inputs, so the columns stay as they are.
 Decision decide_shared(const Pattern& pattern, const DecideOptions& options,
                        decision::Clock& clock) {
   Decision decision;

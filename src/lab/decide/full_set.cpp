@@ -1,7 +1,7 @@
-// Signs are taken relative to the set's first element: cuts that agree with it or not on each of
-// the others. The set is full if the 2^(c−1) classes of cuts, by where they disagree, are all
-// inhabited. Adding an element halves classes; a class that c' further elements must halve holds at
-// least 2^c' cuts.
+// The signs of a cut are taken relative to the set's first element: on each other element a cut
+// agrees with it or not. The set is full if none of the 2^(c−1) classes of cuts with the same signs
+// is empty. Each element that is added divides every class in two, so a class that c' further
+// elements must divide needs at least 2^c' cuts.
 #include "lab/decide/full_set.h"
 
 #include <bit>
@@ -14,7 +14,7 @@ class Search {
   Search(const Side& side, std::int64_t size, Clock::Part& clock)
       : side_(side), size_(size), clock_(clock), words_(static_cast<std::size_t>(side.words)) {}
 
-  /// Elements of a full set, ascending; empty if there is none or the time is over.
+  /// The elements of a full set, ascending; empty if there is none or the time is over.
   std::vector<std::int64_t> run() {
     std::vector<std::uint64_t> all(words_, ~std::uint64_t{0});
     if (side_.cuts % 64 != 0) all.back() = (std::uint64_t{1} << (side_.cuts % 64)) - 1;
@@ -33,7 +33,8 @@ class Search {
   [[nodiscard]] bool stopped() const { return stopped_; }
 
  private:
-  /// Whether element e, added to so many members, leaves enough of every class on both sides.
+  /// Whether element e, added to a set of so many members, leaves enough cuts of every class on
+  /// both sides.
   bool halves(std::int64_t e, std::int64_t members) {
     const std::int64_t least = std::int64_t{1} << (size_ - members - 1);
     const std::vector<std::uint64_t>& classes = levels_[static_cast<std::size_t>(members - 1)];
@@ -64,7 +65,7 @@ class Search {
           parts.push_back(classes[c + w] & (bits[w] ^ first[w] ^ flip));
   }
 
-  /// Adds elements of candidates_ until the set is full.
+  /// Adds elements of candidates_ until the set is full; false if that is not possible.
   bool extend() {
     const auto members = static_cast<std::int64_t>(set_.size());
     if (members == size_) return true;
@@ -91,8 +92,7 @@ class Search {
   std::size_t words_;
   std::vector<std::int64_t> set_;
   std::vector<std::int64_t> candidates_;
-  std::vector<std::vector<std::uint64_t>>
-      levels_;  // classes of cuts, by members of the set less one
+  std::vector<std::vector<std::uint64_t>> levels_;  // levels_[m − 1]: classes for m members
   std::uint64_t steps_ = 0;
   bool stopped_ = false;
 };
@@ -102,7 +102,7 @@ class Search {
 FullSetSearch find_full_set(const SignMatrix& signs, const Side& side, std::int64_t size,
                             Clock::Part& clock) {
   FullSetSearch result;
-  // 2^(size − 1) cuts are needed.
+  // A full set needs 2^(size − 1) cuts.
   if (size > side.elements || size > 62 || side.cuts >> (size - 1) == 0) {
     result.complete = true;
     return result;

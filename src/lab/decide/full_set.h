@@ -1,5 +1,7 @@
-// Lower bounds by sets that are cut in every way (Radon, Vapnik and Chervonenkis): if every one of
-// the 2^(c−1) splits of c elements is cut out, no c vectors of fewer than c dimensions do.
+// Lower bounds by full sets, which are cut in every way (Radon, Vapnik and Chervonenkis). If every
+// one of the 2^(c−1) splits of c elements is made by some cut, then vectors of fewer than c
+// dimensions cannot produce the signs. An element is a column and a cut a row, or the other way
+// round.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +13,14 @@
 namespace tamis::lab::decision {
 
 struct FullSetSearch {
-  std::optional<FullSet> found;  ///< in rows and columns of the pattern
-  bool complete = false;         ///< nothing was found and nothing is there
+  std::optional<FullSet> found;  ///< with the pattern's numbers of rows and columns
+  bool complete = false;         ///< nothing was found, and none exists
 };
 
-/// A full set of `size` ≥ 2 elements of one side. Depth-first with bounds on how many cuts each
-/// class of cuts must hold; exponential at worst, until the clock is over. 2^(size−2)·cuts/4 bytes;
-/// sets that would take more than 2^28 are not looked for.
+/// Looks for a full set of `size` ≥ 2 elements of one side. The search is depth-first, with bounds
+/// on how many cuts each class must hold; it is exponential at worst and stops with the clock.
+/// Memory: about 2^(size−2)·cuts/2 bytes. Sets that would take more than 2^30 bytes are not looked
+/// for.
 FullSetSearch find_full_set(const SignMatrix& signs, const Side& side, std::int64_t size,
                             Clock::Part& clock);
 

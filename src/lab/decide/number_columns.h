@@ -1,5 +1,5 @@
-// Refutations of a pattern in which equal columns are there once, as refutations of the pattern
-// itself.
+// Turns a refutation of a pattern in which each of several equal columns occurs once into one of
+// the pattern itself. Costs the size of the refutation.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tamis::lab::decision {
 
-/// Column j becomes columns[j], which ascend. The problem of a solver keeps its numbers and says in
-/// a comment what they stand for.
+/// Replaces column j by columns[j], which ascend. The text of a solver's problem keeps its numbers
+/// and gets a comment that says what they stand for.
 void number_columns(Grounds& grounds, const std::vector<std::int64_t>& columns);
 
 }  // namespace tamis::lab::decision

@@ -1,4 +1,4 @@
-// Queries and keys as the paper writes them: q = x·w_q and k = x·w_k, with x of d_hid columns.
+// Queries and keys in the form of the paper: q = x·w_q and k = x·w_k, with x of d_hid columns.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tamis::lab::decision {
 
-/// Adds x, w_q and w_k of hidden size H to a witness of n queries and n keys of d columns, exactly:
-/// x = [q | k] if H ≥ 2d, else, if H ≥ n, x is the identity; further columns are zero. n·H + 2·H·d
-/// numbers of the type of q. Throws `usage` for another H.
+/// Adds x, w_q and w_k of hidden size H = d_hid to a witness of n queries and n keys of d columns,
+/// without rounding. If H ≥ 2d, then x = [q | k]; else, if H ≥ n, x is the identity; further
+/// columns are zero. Takes n·H + 2·H·d numbers of the type of q. Throws `usage` for any other H.
 void add_paper_form(Witness& witness, std::int64_t hidden);
 
 }  // namespace tamis::lab::decision

@@ -1,4 +1,4 @@
-// The order of the search, what counts as an answer, and the steps that are cheap.
+// The order of the search steps, what counts as an answer, and the cheap steps.
 #include "lab/decide/search.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// Of the time limit, for one step each; what a step leaves is there for the next.
+/// Shares of the time limit for one step each. Time that a step leaves is available to the next.
 constexpr double full_set_share = 0.15;
 constexpr double spectral_share = 0.1;
 constexpr double curve_share = 0.1;
@@ -112,7 +112,7 @@ bool BoundSearch::try_keys(Started started, const Keys& keys, const char* method
     return needs("dimension", keys.dim);
   if (!free_at(keys.dim)) return needs("hidden size", std::min(2 * keys.dim, pattern_.rows));
   Clock::Part part = share(seal_share);
-  // As measured: a row takes about dim passes over the keys near it, of dim operations for each.
+  // Measured: a row takes about dim passes over the keys near it, of dim operations for each key.
   constexpr double per_second = 2e7;
   constexpr double keys_near = 1024;
   const double passes =
@@ -140,7 +140,7 @@ void BoundSearch::line() {
     return;
   }
   realisation::Sealed sealed{std::move(std::get<Witness>(answer)), {}};
-  // Here rather than at the end: for many rows verifying is most of the time.
+  // Added here and not at the end, because for many rows verifying takes most of the time.
   if (options_.hidden && sealed.witness.has_queries())
     add_paper_form(sealed.witness, *options_.hidden);
   sealed.verification = verify(pattern_, sealed.witness, weak_conditions, options_.threads);
@@ -157,7 +157,7 @@ void BoundSearch::few() {
       try_keys(start("few rows", 0), *keys, "rows as coordinates");
 }
 
-/// The trivial witness, where nothing better is known, so that there is an upper bound.
+/// The trivial witness, tried where there is no other yet, so that there is an upper bound.
 void BoundSearch::simplex() {
   if (!signs_) return;
   const std::int64_t dim = signs_->cols - 1;
@@ -217,7 +217,8 @@ void BoundSearch::spectral() {
   Started started = start("spectral", 0);
   auto bound = spectral_bound(*signs_, part);
   if (!bound) return;
-  // sign-rank ≥ s refutes s − 2 columns; the estimate of the norm may be a little low.
+  // sign-rank ≥ s refutes s − 2 columns. The estimate of the norm may be a little low, so smaller
+  // dim are tried too.
   for (auto dim = static_cast<std::int64_t>(std::ceil(bound->sign_rank)) - 2;; --dim) {
     started.dim = dim;
     if (dim < decision_.lower) {

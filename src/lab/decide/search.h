@@ -1,5 +1,6 @@
-// The search between the bounds: each step raises the lower one with a refutation that was checked,
-// lowers the upper one with a witness that was verified, or says why it did neither.
+// The search between the two bounds on d_min. Each step raises the lower bound with a checked
+// refutation, lowers the upper bound with a verified witness, or records why it did neither. All
+// dimensions are columns of queries and keys.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,8 @@ namespace tamis::lab::decision {
 
 inline constexpr Conditions weak_conditions{.weak = true};
 
-/// What is decided: `pattern`, whose columns are those numbered `columns` of `given`, or all of
-/// them if there is no list. Witnesses are of `pattern`, refutations of `given`.
+/// The pattern to decide. `pattern` consists of those columns of `given` that `columns` lists, or
+/// of all of them if the list is empty. Witnesses are for `pattern`, refutations for `given`.
 struct Question {
   const Pattern& pattern;
   const Pattern& given;
@@ -27,10 +28,10 @@ struct Question {
 
 class BoundSearch {
  public:
-  /// Keeps what it is given by reference.
+  /// Keeps its arguments by reference, apart from the list of columns.
   BoundSearch(Question question, const DecideOptions& options, Clock& clock, Decision& decision);
 
-  /// Everything in turn, until the question is answered or the clock is over.
+  /// Runs all steps in turn, until the question is answered or the clock is over.
   void run();
 
  private:
@@ -41,9 +42,9 @@ class BoundSearch {
   };
 
   [[nodiscard]] bool answered() const;
-  /// Queries and keys of so many columns need share nothing.
+  /// Whether queries and keys of so many columns need not share inputs.
   [[nodiscard]] bool free_at(std::int64_t dim) const;
-  /// The largest dimension that the question is about.
+  /// The largest dimension of interest.
   [[nodiscard]] std::int64_t most_dim() const;
   [[nodiscard]] Clock::Part share(double of_limit) {
     return {clock_, of_limit * options_.time_limit};
@@ -53,15 +54,17 @@ class BoundSearch {
 
   void record(const Started& started, std::string outcome);
   [[nodiscard]] Started start(std::string what, std::int64_t dim) const;
-  /// The same, about the columns of the pattern that was given.
+  /// The refutation with the column numbers of the given pattern.
   [[nodiscard]] Refutation of_given(Refutation refutation) const;
-  /// Takes a refutation if it is higher and, unless it is a solver's word, checked.
+  /// Records the outcome and takes the refutation if it raises the lower bound. It must pass its
+  /// check, unless it is a solver's word.
   bool refute(const Started& started, Refutation refutation, const std::string& outcome);
   void raise(Refutation refutation);
   bool accept(const Started& started, realisation::Sealed sealed, std::int64_t dim,
               const char* method);
   bool try_keys(Started started, const Keys& keys, const char* method);
-  /// Runs what a part of the clock may cut short; false if it did, or if `work` gives that.
+  /// Runs `work`, which a part of the clock may cancel. Returns false if it is cancelled, else the
+  /// result of `work`.
   template <class Work>
   bool cancellable(const Started& started, Work&& work) try {
     return work();
@@ -86,9 +89,9 @@ class BoundSearch {
   bool order_types(std::int64_t dim);
   bool reals(std::int64_t dim);
 
-  /// Of the time limit, to make queries for keys in closed form.
+  /// The share of the time limit for making queries for keys in closed form.
   static constexpr double seal_share = 0.2;
-  /// Beyond that many dimensions these take too long.
+  /// Above this dimension the closed forms take too long.
   static constexpr std::int64_t most_closed_dim = 256;
 
   const Question question_;

@@ -1,5 +1,4 @@
-// The steps of the search that may take all the time there is: descents, and programs that others
-// wrote.
+// The steps of the search that may take all the time available: descents and external solvers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,23 +17,23 @@ namespace {
 
 constexpr double descent_share = 0.35;
 constexpr double shared_share = 0.3;
-constexpr double order_share = 0.5;  // of what is left by then
+constexpr double order_share = 0.5;  // of the time left by then
 
 constexpr std::int64_t most_descent_dim = 256;
 
-/// As measured with two threads: of the passes over all pairs that a descent makes now and then,
-/// during which it does not look at the clock.
+/// Flops per second, measured with two threads, of the passes over all pairs that a descent makes
+/// at times. During such a pass it does not look at the clock.
 constexpr double descent_flops = 2e10;
 
-/// Where a descent takes milliseconds, further beginnings are worth trying.
+/// Up to this many entries a descent takes milliseconds, and further starts are worth trying.
 constexpr std::int64_t small_pattern = 4096;
 constexpr std::uint64_t most_beginnings = 8;
 constexpr std::uint64_t many_beginnings = 400;
-constexpr double again_share = 0.5;  // of what is left by then
+constexpr double again_share = 0.5;  // of the time left by then
 
 }  // namespace
 
-/// The closed form of `realise`, where there are too many columns to order them for a curve of few
+/// The closed form of `realise`, for patterns with too many columns to order for a curve of few
 /// dimensions.
 void BoundSearch::moment() {
   RealiseOptions wanted;
@@ -59,7 +58,8 @@ bool BoundSearch::is_small() const { return pattern_.rows * pattern_.cols <= sma
 
 bool BoundSearch::descent(std::int64_t dim, std::uint64_t seed, Clock::Part& part) {
   const Started started = start("descent", dim);
-  // The first points that meet the conditions are enough: weak ones hold at any scale.
+  // The first points that meet the conditions are enough, because weak conditions hold at any
+  // scale.
   const realisation::DescentOptions wanted{
       .dim = dim,
       .enough = std::numeric_limits<double>::infinity(),
@@ -80,15 +80,15 @@ bool BoundSearch::descent(std::int64_t dim, std::uint64_t seed, Clock::Part& par
   });
 }
 
-/// Success ends a descent early and failure never does, so dimensions are tried from above: without
-/// a witness so far from where there is one for sure, then between what failed and what worked.
-/// Small patterns, where a failure costs milliseconds, begin at the lower bound, and are tried from
-/// several beginnings.
+/// Success ends a descent early and failure never does, so dimensions are tried from above. Without
+/// a witness the first dimension is the largest one that fits the time; then dimensions between the
+/// largest failure and the smallest success are tried. Small patterns, where a failure costs
+/// milliseconds, begin at the lower bound and get several starts for each dimension.
 void BoundSearch::descents() {
   Clock::Part part = share(descent_share);
   std::int64_t most =
       std::min({most_dim(), std::max(pattern_.rows, pattern_.cols), most_descent_dim});
-  // A pass may take a third of the time.
+  // A pass over all pairs may take a third of the time.
   const double pairs = static_cast<double>(pattern_.rows) * static_cast<double>(pattern_.cols);
   const auto in_time = static_cast<std::int64_t>(std::min(
       descent_flops * part.left() / (3 * 2 * pairs), static_cast<double>(most_descent_dim)));
@@ -124,7 +124,7 @@ void BoundSearch::descents() {
   }
 }
 
-/// Where queries and keys share inputs.
+/// The descent for queries and keys that share inputs.
 void BoundSearch::shared() {
   if (!options_.hidden) return;
   Clock::Part part = share(shared_share);
@@ -167,8 +167,8 @@ bool BoundSearch::order_types(std::int64_t dim) {
   return false;
 }
 
-/// Where descents take milliseconds and no order proof was found, a witness that few beginnings
-/// lead to is the likeliest answer.
+/// Further starts for small patterns. Where descents take milliseconds and no order proof was
+/// found, the likeliest answer is a witness that few starts lead to.
 bool BoundSearch::descend_again(std::int64_t dim) {
   if (!is_small() || !free_at(dim)) return false;
   Clock::Part part(clock_, again_share * clock_.left());
@@ -177,8 +177,8 @@ bool BoundSearch::descend_again(std::int64_t dim) {
   return false;
 }
 
-/// From the lower bound upwards, as long as something is refuted. Programs need temporary files;
-/// where there can be none, the bounds so far remain.
+/// Runs the solvers from the lower bound upwards, as long as something is refuted. They need
+/// temporary files; if none can be made, the bounds so far remain.
 void BoundSearch::solvers() {
   if (!options_.solvers) return;
   const Started started = start("solvers", 0);

@@ -1,5 +1,6 @@
-// Adam on the squared hinge of `shared_form.h`. Steps per start follow 1, 2, 1, 4, 1, 2, 1, 8, …:
-// within a logarithm of the best length for whatever pattern it is.
+// Adam on the squared hinge of `shared_form.h`. The numbers of steps of the starts are 250 times 1,
+// 2, 1, 4, 1, 2, 1, 8, … (at most 64), which costs a logarithmic factor over the best number for
+// whatever pattern it is.
 #include "lab/decide/shared.h"
 
 #include <algorithm>
@@ -20,22 +21,22 @@
 namespace tamis::lab::decision {
 namespace {
 
-// Found by trial on planted patterns, n = 4 … 100, and the identity; success per time is flat
-// around them.
-constexpr double first_rate = 0.3;  // of a step
+// Found by trial on planted patterns, n = 4 … 100, and on the identity; success per time varies
+// little near these values.
+constexpr double first_rate = 0.3;  // of a step, falling to last_rate
 constexpr double last_rate = 0.03;
 constexpr double mean_decay = 0.95;
 constexpr double square_decay = 0.99;
-constexpr double start_scale = 0.5;  // of x at the start
+constexpr double start_scale = 0.5;  // scale of x at the start
 constexpr std::int64_t least_steps = 250;
 constexpr int most_doublings = 6;
-/// A margin of this share of the hinge's is enough to stop: rounding to f32 leaves it, as a rule.
+/// Stops at a margin of this share of the hinge's, which rounding to f32 usually leaves intact.
 constexpr double enough = 0.1;
 
-/// Starts that are begun before their results are looked at.
+/// The number of starts in a round; results are looked at after each round.
 constexpr std::int64_t starts_per_round = 16;
-constexpr std::int64_t steps_per_look = 16;  // at the clock and at the other starts
-/// Rows of the random stream: `starting_points` has those below.
+constexpr std::int64_t steps_per_look = 16;  // between looks at the clock and at the other starts
+/// The first row of the random stream used here; `starting_points` uses those below.
 constexpr std::uint64_t first_stream_row = std::uint64_t{1} << 40;
 
 void draw(SharedForm& form, std::uint64_t seed, std::int64_t start) {
@@ -47,7 +48,7 @@ void draw(SharedForm& form, std::uint64_t seed, std::int64_t start) {
   std::fill(form.numbers.begin() + form.thresholds(), form.numbers.end(), 0.0);
 }
 
-/// Moves the form until its margins are enough, the steps are done, or `abandoned` says so.
+/// Moves the form until its margins are enough, the steps are done, or `abandoned` returns true.
 template <class Abandoned>
 void descend(SharedForm& form, SharedHinge& hinge, std::int64_t steps, Abandoned&& abandoned) {
   std::vector<double> gradient;
@@ -71,7 +72,8 @@ void descend(SharedForm& form, SharedHinge& hinge, std::int64_t steps, Abandoned
   }
 }
 
-/// The numbers fit f32: a step moves none by more than two rates, so they stay below 10⁵.
+/// The witness of a form. Its numbers fit f32: a step moves none by more than two rates, so they
+/// stay below 10⁵.
 std::optional<realisation::Sealed> seal_shared(const Pattern& pattern, const SharedForm& form) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     realisation::Sealed sealed;
@@ -107,8 +109,8 @@ class Search {
 
  private:
   std::optional<realisation::Sealed> try_start(std::int64_t start, int worker) {
-    // Only an earlier start's success ends this one, so the earliest does not depend on the
-    // threads.
+    // Only the success of an earlier start ends this one, so the first success does not depend on
+    // the threads.
     const auto abandoned = [&] {
       if (std::this_thread::get_id() == caller_ && clock_.over()) stop_ = true;
       return stop_ || best_ < start;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// In four partial sums, so that the order is fixed and the additions overlap.
+/// Uses four partial sums, so that the order is fixed and the additions overlap.
 double dot(const double* a, const double* b, std::int64_t n) {
   double sum[4] = {};
   std::int64_t j = 0;

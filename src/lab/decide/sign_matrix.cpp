@@ -21,7 +21,7 @@ Fingerprint fingerprint(const void* bytes, std::size_t size) {
   return {hash.low64, hash.high64};
 }
 
-/// Of the rows that hold a column: sums of the hashes of their numbers.
+/// A hash of the rows that hold each column: the sum of the hashes of their numbers.
 std::vector<Fingerprint> column_hashes(const Pattern& pattern) {
   std::vector<Fingerprint> hashes(static_cast<std::size_t>(pattern.cols), Fingerprint{});
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
@@ -48,7 +48,7 @@ void find_column_kinds(const Pattern& pattern, SignMatrix& signs) {
   }
 }
 
-/// The same for a row and its complement: flipped where it holds column 0.
+/// A hash that a row and its complement share: a row that holds column 0 is complemented first.
 Fingerprint split_hash(std::vector<std::uint64_t> row, std::int64_t cols) {
   if ((row[0] & 1U) != 0) {
     for (std::uint64_t& word : row) word = ~word;

@@ -1,6 +1,7 @@
-// The signs whose sign-rank is the dimension and one: + where the pattern has a nonzero, −
-// elsewhere, and the row of ones. Rows and columns that ask for the same are there once, so that
-// searches meet no copies: rows equal or complementary (q and −q), columns equal.
+// The matrix of signs whose sign-rank is the dimension plus one: + where the pattern has a nonzero,
+// − elsewhere, and a row of ones. Rows that are equal or complementary (q and −q) and columns that
+// are equal put the same conditions on the vectors, so each kind occurs once and searches meet no
+// copies.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,14 @@ struct SignMatrix {
   }
 };
 
-/// Nothing if it would take more than 2^30 bits. Linear in the nonzeros and the bits. Kinds are
-/// told apart by hashes of 128 bits: a collision would lose a row or a column, and nothing is
-/// claimed from what is lost, for refutations name rows and columns of the pattern and witnesses
-/// are verified on all of it.
+/// The sign matrix of a pattern; nothing if it would take more than 2^30 bits. Time is linear in
+/// the nonzeros and the bits. Kinds are told apart by hashes of 128 bits. A collision would lose a
+/// row or a column, but could not make an answer wrong: refutations name rows and columns of the
+/// pattern, and witnesses are verified on all of it.
 std::optional<SignMatrix> sign_matrix(const Pattern& pattern);
 
-/// One side of the matrix: for each element, a column or a row, the bits of the cuts, rows or
-/// columns.
+/// The matrix seen from its columns or from its rows. The elements are the columns and the cuts the
+/// rows, or the other way round; each element has one bit for each cut.
 struct Side {
   bool of_columns = true;
   std::int64_t elements = 0;

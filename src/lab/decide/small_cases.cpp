@@ -9,8 +9,8 @@ namespace {
 
 using Bits = std::vector<bool>;
 
-/// A vector of `length` bits that is not in `taken`, bit 0 not set if `half`: the first in counting
-/// order, so that at most taken.size() are passed; nothing if all are taken.
+/// The first vector of `length` bits, in counting order, that is not in `taken`; bit 0 stays unset
+/// if `half`. At most taken.size() vectors are passed over. Nothing if all are taken.
 std::optional<Bits> not_among(const std::set<Bits>& taken, std::size_t length, bool half) {
   Bits bits(length);
   const std::size_t first = half ? 1 : 0;
@@ -23,8 +23,7 @@ std::optional<Bits> not_among(const std::set<Bits>& taken, std::size_t length, b
   }
 }
 
-/// Row by row, relative to column 0: the splits that are cut out, that of the row of ones among
-/// them.
+/// The splits that the rows make, relative to column 0, that of the row of ones included.
 std::set<Bits> splits_of(const SignMatrix& signs) {
   std::set<Bits> splits;
   for (std::int64_t row = 0; row < signs.rows; ++row) {
@@ -36,8 +35,9 @@ std::set<Bits> splits_of(const SignMatrix& signs) {
   return splits;
 }
 
-/// Simplices around zero in coordinates of their own, one for each part: vertex i of a part of size
-/// s has in coordinate t < s − 1 the value 1 if i ≤ t, −(t + 1) if i = t + 1, else 0.
+/// Simplices around zero, one for each part, in coordinates of their own. Vertex i of a part of
+/// size s has in coordinate t < s − 1 the value 1 if i ≤ t, −(t + 1) if i = t + 1, else 0; each
+/// coordinate is then scaled to length 1.
 Keys simplices(const std::vector<std::vector<std::size_t>>& parts, std::size_t columns) {
   Keys keys;
   for (const auto& part : parts) keys.dim += static_cast<std::int64_t>(part.size()) - 1;
@@ -54,7 +54,7 @@ Keys simplices(const std::vector<std::vector<std::size_t>>& parts, std::size_t c
   return keys;
 }
 
-/// From kinds of columns to the pattern's columns.
+/// Expands keys of kinds of columns to the pattern's columns.
 Keys spread_out(Keys keys, const SignMatrix& signs) {
   const auto dim = static_cast<std::size_t>(keys.dim);
   std::vector<double> all;
@@ -97,9 +97,9 @@ std::optional<Keys> keys_of_few_rows(const SignMatrix& signs) {
   const std::optional<Bits> missing = not_among(taken, rows, false);
   Keys keys{static_cast<std::int64_t>(missing && rows > 1 ? rows - 1 : rows), {}};
   for (std::size_t col = 0; col < columns; ++col) {
-    // Coordinates ±1 where the column agrees with the missing one, larger where it does not, so
-    // that the sum of coordinate times sign of the missing column is −1 for every column: the last
-    // row then is an affine function of the others.
+    // Coordinates are ±1 where the column agrees with the missing one and larger where it does not,
+    // such that the sum of coordinate times sign of the missing column is −1 for every column. The
+    // last row is then an affine function of the others.
     std::size_t differing = 0;
     for (std::size_t row = 0; missing && row < rows; ++row)
       differing += column[col][row] != (*missing)[row] ? 1 : 0;
@@ -114,9 +114,9 @@ std::optional<Keys> keys_of_few_rows(const SignMatrix& signs) {
   return spread_out(std::move(keys), signs);
 }
 
-/// Keys are unit vectors, zero for the last kind; a query is + at its nonzeros and − elsewhere.
-/// Logits are then ±1, or 0 for the last kind: below its nonzeros or above its zeros, whichever it
-/// is.
+/// Keys are unit vectors, and zero for the last kind; a query is +1 at its nonzeros and −1
+/// elsewhere. Logits are then ±1, or 0 for the last kind, which is below the nonzeros of a row or
+/// above its zeros, whichever the row needs.
 std::optional<realisation::Candidate> simplex_with_queries(const Pattern& pattern,
                                                            const SignMatrix& signs) {
   const std::int64_t dim = std::max<std::int64_t>(signs.cols - 1, 1);

@@ -1,7 +1,7 @@
-// Sign-rank is at least √(Σp·Σw)/σ with σ = ‖diag(p)^½·M·diag(w)^½‖₂ (docs/refutation.md). For unit
-// singular vectors u, v of σ the logarithm of the bound has the derivatives p_i/Σp − u_i² and
-// w_j/Σw − v_j² (halved) in log p_i and log w_j: rows and columns that the largest singular vector
-// leans on get less weight, others more.
+// Sign-rank is at least √(Σp·Σw)/σ with σ = ‖diag(p)^½·M·diag(w)^½‖₂ and weights p of rows and w of
+// columns (docs/refutation.md). For the unit singular vectors u, v of σ, the logarithm of the bound
+// has the derivatives p_i/Σp − u_i² and w_j/Σw − v_j² (halved) in log p_i and log w_j. So rows and
+// columns with a large entry in the largest singular vector get less weight, and the others more.
 #include "lab/decide/spectral.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t most_elements = 2048;
 
-/// M as ±1, by rows.
+/// The matrix M of ±1, by rows, and its weighted spectral norm.
 class Norm {
  public:
   explicit Norm(const SignMatrix& signs)
@@ -26,8 +26,8 @@ class Norm {
             signs.at(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) ? 1.0F : -1.0F;
   }
 
-  /// Power iteration from v, which is replaced by the right singular vector found, and u by the
-  /// left one.
+  /// Returns σ after power iteration from v. Replaces v by the right singular vector found and u by
+  /// the left one.
   double operator()(const std::vector<float>& root_p, const std::vector<float>& root_w,
                     std::vector<float>& u, std::vector<float>& v) const {
     constexpr int steps = 24;
@@ -69,8 +69,8 @@ class Norm {
   std::vector<float> m_;
 };
 
-/// Shares of one, moved against the squares of a singular vector, and none below a thousandth of
-/// the mean: what is far below is left out in the end.
+/// Moves shares, which sum to one, against the squares of a singular vector. No share falls below a
+/// thousandth of the mean; those far below the largest are left out in the end.
 void move(std::vector<double>& share, const std::vector<float>& vector, double step) {
   const double least = 1e-3 / static_cast<double>(share.size());
   double sum = 0;
@@ -88,7 +88,7 @@ std::vector<float> roots(const std::vector<double>& share) {
   return root;
 }
 
-/// Whole numbers in proportion to the shares; rows or columns of next to none are left out.
+/// Rounds shares to proportional integers; rows or columns with next to no weight are left out.
 void keep(const std::vector<double>& share, const std::vector<std::int64_t>& index_of,
           std::vector<std::int64_t>& kept, std::vector<std::int64_t>& weights) {
   constexpr double scale = 1 << 20;
@@ -104,7 +104,7 @@ void keep(const std::vector<double>& share, const std::vector<std::int64_t>& ind
 }  // namespace
 
 std::optional<SpectralBound> spectral_bound(const SignMatrix& signs, Clock::Part& clock) {
-  // What the checker of refutations takes.
+  // The limit of the checker of refutations.
   constexpr std::int64_t most_products = std::int64_t{1} << 36;
   const std::int64_t near = std::min(signs.rows, signs.cols);
   if (near > most_elements || std::max(signs.rows, signs.cols) > most_products / (near * near))

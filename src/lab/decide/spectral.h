@@ -1,4 +1,5 @@
-// Lower bounds by the spectral norm (Forster), with weights: patterns whose signs look like noise.
+// Lower bounds by the spectral norm (Forster), with weights. They are good for patterns whose signs
+// look like noise.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace tamis::lab::decision {
 
-/// Weights under which the bound is as large as found, rounded to whole numbers, and the sign-rank
-/// they promise, not yet proved. Nothing if the smaller side has more than 2048 elements. Each
-/// round multiplies by the matrix a few dozen times; rounds end with the clock, or when weights
-/// bring no more.
+/// Weights that make the bound as large as the search could, rounded to integers, and the sign-rank
+/// that they promise, not yet proved. Nothing if the smaller side has more than 2048 elements or
+/// the matrix is too large for the checker. Each round multiplies by the matrix a few dozen times;
+/// the rounds end with the clock, or when the weights no longer improve.
 struct SpectralBound {
   Spectral weights;
   double sign_rank = 0;

@@ -1,6 +1,6 @@
-// p(d) as a two-parameter curve, from d where draws are accepted readily: 1/p draws for each that
-// is, and p ≥ 1/100, where a search needs p ≈ 1/n. Costs a few hundred accepted draws, n·d²/4
-// operations each.
+// Fits p(d) as a two-parameter curve. It counts at d where draws are accepted readily, p ≥ 1/100,
+// which takes 1/p draws for each accepted one, whereas a search needs p ≈ 1/n. The cost is a few
+// hundred accepted draws, n·d²/4 operations each. Here d is the paper's: d = 2m.
 #include <algorithm>
 #include <cmath>
 
@@ -14,20 +14,20 @@
 namespace tamis::lab {
 namespace {
 
-/// y = 1/(1/m − 1/n): the inverse of the variance of projected entries, up to a factor.
+/// y = 1/(1/m − 1/n), m = d/2: the inverse of the variance of projected entries, up to a factor.
 double spread_of(double d, double n) { return 1 / (2 / d - 1 / n); }
 
 /// The curve in the variable x = y − centre, which makes its coefficients nearly uncorrelated.
 struct Fit {
   double a = 0, b = 0, centre = 0;
-  double aa = 0, ab = 0, bb = 0;  // information, at the end its inverse
+  double aa = 0, ab = 0, bb = 0;  // Fisher information; its inverse after the fit
 
   [[nodiscard]] double failures(double y) const {
     return std::exp(a - b * (y - centre) - 0.5 * std::log(y));
   }
 };
 
-/// log p^yes·(1 − p)^no for p = e^−λ.
+/// The logarithm of p^yes·(1 − p)^no for p = e^−λ.
 double log_likelihood(double lambda, double yes, double no) {
   double sum = -lambda * yes;
   if (no > 0) sum += no * std::log(-std::expm1(-lambda));
@@ -43,7 +43,8 @@ double log_likelihood(const Fit& fit, const std::vector<Acceptance>& counts, dou
   return sum;
 }
 
-/// Fisher's scoring with halved steps, from a start that is right up to noise.
+/// The maximum-likelihood fit, by Fisher's scoring with step halving. The start is right up to
+/// noise.
 Fit most_likely(const std::vector<Acceptance>& counts, double n) {
   Fit fit;
   double weight = 0;
@@ -102,22 +103,22 @@ Fit most_likely(const std::vector<Acceptance>& counts, double n) {
   return fit;
 }
 
-/// Draws of one pattern, counted from number 0 at every d.
+/// Draws of one pattern at any d, numbered from 0 at every d.
 class Slope {
  public:
-  Slope(const realisation::JlTarget& target, std::uint64_t seed, const AcceptanceFitOptions& options,
-        const ProgressCallback& progress)
+  Slope(const realisation::JlTarget& target, std::uint64_t seed,
+        const AcceptanceFitOptions& options, const ProgressCallback& progress)
       : search_(target, seed, numbers::Purpose::dmin, options.threads),
         progress_(progress),
         accepted_(options.accepted),
         most_(static_cast<std::int64_t>(
             std::ceil(static_cast<double>(options.accepted) / options.least))) {}
 
-  /// Is one of the first draws accepted?
+  /// Whether one of the first draws is accepted.
   bool rises(std::int64_t d) { return search_.any(d / 2, {0, first_draws}, told()); }
 
-  /// Draws in lots whose size is fixed, until enough are accepted or enough are made; not those
-  /// that chose d.
+  /// Counts draws in lots of fixed size until enough are accepted or enough are made. The draws
+  /// that `rises` used to choose d are not counted.
   Acceptance count(std::int64_t d) {
     Acceptance seen{d, 0, 0};
     while (seen.accepted < accepted_ && seen.draws < most_) {
@@ -143,9 +144,9 @@ class Slope {
   std::int64_t most_;
 };
 
-/// Where draws begin to be accepted: a multiple of the step.
+/// The d, a multiple of the step, where draws begin to be accepted.
 std::int64_t bisect(Slope& slope, const dmin::DminGrid& grid) {
-  std::int64_t low = -1;  // not accepted there
+  std::int64_t low = -1;  // index of a d where none was accepted
   std::int64_t high = grid.size() - 1;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -154,7 +155,8 @@ std::int64_t bisect(Slope& slope, const dmin::DminGrid& grid) {
   return grid.at(high);
 }
 
-/// A distance of d over which log λ falls by about 0.4: b·y is about log n where few rows fail.
+/// The distance in d over which log λ falls by about 0.4. It uses that b·y is about log n where few
+/// rows fail.
 std::int64_t stride_of(std::int64_t d, std::int64_t n, std::int64_t step) {
   const double m = 0.5 * static_cast<double>(d);
   const auto N = static_cast<double>(n);
@@ -170,8 +172,9 @@ double AcceptanceFit::probability(double d) const {
   return std::exp(-std::exp(a - b * y - 0.5 * std::log(y)));
 }
 
-AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& conditions, std::uint64_t seed,
-                     const AcceptanceFitOptions& options, const ProgressCallback& progress) {
+AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& conditions,
+                             std::uint64_t seed, const AcceptanceFitOptions& options,
+                             const ProgressCallback& progress) {
   if (options.accepted < 1 || !(options.least > 0 && options.least <= 0.5))
     core::fail(
         Code::usage,
@@ -185,7 +188,7 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
 
   AcceptanceFit curve;
   curve.n = target.n;
-  // Down until draws are too seldom accepted, up until nearly all are.
+  // Go down until draws are accepted too seldom, then up until nearly all are.
   for (std::int64_t d = middle; d >= 2; d -= stride) {
     curve.counts.insert(curve.counts.begin(), slope.count(d));
     if (slope.below(curve.counts.front())) break;
@@ -204,7 +207,7 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
 
   const auto n = static_cast<double>(target.n);
   const Fit fit = most_likely(curve.counts, n);
-  const double c = fit.centre;  // a of the curve belongs to y = 0
+  const double c = fit.centre;  // the curve's a belongs to y = 0, the fit's to y = centre
   curve.a = fit.a + fit.b * c;
   curve.b = fit.b;
   curve.var_b = fit.bb;
@@ -213,7 +216,7 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
   for (const Acceptance& seen : curve.counts) {
     const auto yes = static_cast<double>(seen.accepted);
     const auto draws = static_cast<double>(seen.draws);
-    double best = 0;  // the likelihood of the counts' own share; 0^0 = 1
+    double best = 0;  // log likelihood if p is the observed share, with 0^0 = 1
     if (yes > 0 && yes < draws)
       best = yes * std::log(yes / draws) + (draws - yes) * std::log1p(-yes / draws);
     const double lambda = fit.failures(spread_of(static_cast<double>(seen.d), n));
@@ -227,7 +230,7 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
 DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) {
   const dmin::DminGrid grid = dmin::dmin_grid(curve.n, step, 0);
   const auto draws = static_cast<double>(dmin::draws_of(Q, curve.n));
-  // −log P(d_min > d) = −N·Σ log(1 − p) up to d, and where it passes log 2.
+  // Finds where −log P(d_min > d) = −N·Σ log(1 − p(d')) over d' ≤ d passes log 2.
   const auto passes = [&](double a, double b, std::int64_t& at) {
     AcceptanceFit moved = curve;
     moved.a = a;
@@ -240,7 +243,7 @@ DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) 
       const double sum = p < 1 ? before - draws * std::log1p(-p) : before + 1e3;
       if (sum >= std::log(2.0)) {
         at = d;
-        // Between two d the logarithm of the sum is nearly straight.
+        // The logarithm of the sum is nearly straight between two d of the grid.
         const double share =
             before > 0 ? std::log(std::log(2.0) / before) / std::log(sum / before) : 1;
         return static_cast<double>(d) - (1 - share) * static_cast<double>(step);
@@ -252,10 +255,11 @@ DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) 
   };
   DminMedian median;
   median.between = passes(curve.a, curve.b, median.d);
-  // Along and across: derivatives by one standard deviation of b at the centre of the fit, and of
-  // a.
+  // Two independent directions: b by one standard deviation with a following it, and a by its
+  // remaining standard deviation with b fixed.
   std::int64_t ignored = 0;
-  const double slope = curve.var_b > 0 ? curve.cov_ab / curve.var_b : 0;  // of a, where b moves
+  // Change of a for a change of b.
+  const double slope = curve.var_b > 0 ? curve.cov_ab / curve.var_b : 0;
   const double sd_b = std::sqrt(curve.var_b);
   const double sd_a = std::sqrt(std::max(0.0, curve.var_a - slope * curve.cov_ab));
   const double by_b = 0.5 * (passes(curve.a + slope * sd_b, curve.b + sd_b, ignored) -

@@ -1,4 +1,5 @@
-// p(d) by counting, ascending in d, for every matrix; and the laws of d_min that follow.
+// Estimates p(d) by counting accepted draws, ascending in d, for every matrix, and derives the laws
+// of d_min. Here d is the paper's: d = 2m. The cost is `draws` draws for every d and matrix.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,7 +13,7 @@
 namespace tamis::lab {
 namespace {
 
-/// A matrix with its draws.
+/// A target matrix and the search that draws for it.
 struct Matrix {
   realisation::JlTarget target;
   std::unique_ptr<realisation::JlSearch> search;
@@ -21,7 +22,7 @@ struct Matrix {
 void check(const EstimateOptions& options, std::int64_t n) {
   if (options.matrices < 1)
     core::fail(Code::usage, "{} matrices are asked for; give at least 1", options.matrices);
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // their numbers have 40 bits
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // draw numbers have 40 bits
   if (options.draws < 0 || options.draws > most)
     core::fail(Code::usage, "{} draws per d are asked for; give 1 to 2^40, or 0 for 20·n",
                options.draws);
@@ -74,7 +75,8 @@ DminEstimate estimate_dmin(const DminProblem& problem, const EstimateOptions& op
     result.pooled.push_back(pooled);
     if (left < 1e-6) break;
   }
-  // The law of a draw is the same for every permutation: their counts are counts of one p(d).
+  // For one permutation the law of a draw does not depend on the matrix, so all counts estimate the
+  // same p(d).
   const bool alike = problem.k == 1 && !problem.causal;
   const std::vector<std::vector<Acceptance>> all{result.pooled};
   for (const double Q : options.Q)

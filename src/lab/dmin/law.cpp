@@ -1,4 +1,5 @@
-// The law of d_min from acceptance counts, with a band that holds for all d and Q at once.
+// The law of d_min from acceptance counts, with a band that holds for all d and Q at once. Here d
+// is the paper's: d = 2m.
 #include <algorithm>
 #include <cmath>
 
@@ -11,17 +12,17 @@
 namespace tamis::lab {
 namespace {
 
-/// (1 − p)^draws, also where p is 1.
+/// (1 − p)^draws, also where p = 1.
 double missed(double p, double draws) { return p < 1 ? std::exp(draws * std::log1p(-p)) : 0; }
 
-/// The mean of a Poisson variable that leaves P(X ≤ seen) = delta.
+/// The mean of a Poisson variable X for which P(X ≤ seen) = delta.
 double poisson_upper(std::int64_t seen, double delta) {
   const auto x = static_cast<double>(seen);
   double low = x;
   double high = x + 20 * std::sqrt(x + 1) + 2 * std::log(1 / delta) + 10;
   for (int step = 0; step < 60; ++step) {
     const double mean = 0.5 * (low + high);
-    double term = 1;  // of the sum from X = seen down, each a share of the one before
+    double term = 1;  // the sum runs down from X = seen; each term follows from the one before
     double sum = 0;
     for (double i = x; i >= 0 && term > 1e-17 * sum; --i) {
       sum += term;
@@ -33,7 +34,7 @@ double poisson_upper(std::int64_t seen, double delta) {
   return high;
 }
 
-/// The least d whose value reaches `share`, 0 if none does.
+/// The least d whose value in `at_most` reaches `share`, or 0 if none does.
 std::int64_t quantile(const std::vector<Acceptance>& grid, const std::vector<double>& at_most,
                       double share) {
   const auto reached =
@@ -65,7 +66,7 @@ DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t
   const std::size_t size = grid.size();
   const auto draws = static_cast<double>(dmin::draws_of(Q, n));
   const auto count = static_cast<double>(matrices.size());
-  // Half of δ for the intervals of single p(d), half for those of their sums.
+  // Half of δ is for the intervals of the single p(d), the other half for those of their sums.
   const double each =
       0.5 * delta / (count * static_cast<double>(std::max(tried, static_cast<std::int64_t>(size))));
   DminLaw law;

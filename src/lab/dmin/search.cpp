@@ -1,5 +1,5 @@
-// The ascending search for d_min, and the pure functions of single points that it and others are
-// made of.
+// The ascending search for d_min, and the functions of one d and one range of draws on which it is
+// built. Here d is the paper's: d = 2m.
 #include <algorithm>
 #include <cmath>
 
@@ -14,11 +14,12 @@ namespace tamis::lab {
 namespace {
 
 numbers::Stream matrix_stream(std::uint64_t seed, std::int64_t matrix) {
-  // Draws number their rows from zero up; those of matrices have the highest bit set.
+  // Draws use stream rows from zero up; streams of matrices have the highest bit set.
   return {seed, numbers::Purpose::dmin,
           (std::uint64_t{1} << 63) | static_cast<std::uint64_t>(matrix)};
 }
 
+/// The rank m = d/2 of a draw at the paper's d. Throws `usage` unless d is even and in 2 … 2n.
 std::int64_t rank_of(std::int64_t d, std::int64_t n) {
   if (d < 2 || d > 2 * n || d % 2 != 0)
     core::fail(Code::usage, "d is {}; it must be even, at least 2 and at most 2n = {}", d, 2 * n);
@@ -26,23 +27,22 @@ std::int64_t rank_of(std::int64_t d, std::int64_t n) {
 }
 
 realisation::DrawRange range_of(Draws draws) {
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // their numbers have 40 bits
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // draw numbers have 40 bits
   if (draws.first < 0 || draws.count < 0 || draws.first > most || draws.count > most - draws.first)
     core::fail(Code::usage, "draws {} and {} more are asked for; numbers may be 0 to 2^40",
                draws.first, draws.count);
   return {draws.first, draws.count};
 }
 
-/// P(X ≤ x) for the number X of the first success, given that it is at most N; uniform as p
-/// vanishes.
+/// P(X ≤ x) for the number X of the first success, given that it is at most N. It tends to x/N
+/// (uniform) as p tends to 0.
 double first_success_at_most(double x, double N, double p) {
   if (p <= 0) return x / N;
   if (p >= 1) return x >= 1 ? 1 : 0;
   return std::expm1(x * std::log1p(-p)) / std::expm1(N * std::log1p(-p));
 }
 
-/// Where f, which rises with p, passes `level` between 0 and 1: the end towards 0 or 1 if it does
-/// not.
+/// The p in 0 … 1 at which f, which rises with p, passes `level`; 0 or 1 if it does not pass it.
 template <class F>
 double solve_for_p(F f, double level) {
   double low = 0;
@@ -56,8 +56,8 @@ double solve_for_p(F f, double level) {
   return 0.5 * (low + high);
 }
 
-/// The p for which the first success among N draws being this one is no rare event, δ/2 to either
-/// side.
+/// The interval of p for which a first success at draw `count` of at most N is not a rare event,
+/// with δ/2 on either side.
 ProbabilityInterval from_first_success(double count, double N, double delta) {
   ProbabilityInterval result;
   result.low = solve_for_p([&](double p) { return first_success_at_most(count, N, p); }, delta / 2);

@@ -17,13 +17,13 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Large problems come near the best in fewer steps than they could afford.
+/// Large problems come near the best result in fewer steps than small ones get.
 std::int64_t default_steps(const Pattern& pattern) {
   return pattern.rows * pattern.cols <= std::int64_t{1} << 22 ? 2000 : 1000;
 }
 
-/// x of 2·from columns, cosines then sines, with zeros for the higher frequencies: the same
-/// functions.
+/// x has 2·from columns, cosines and then sines. Adds zeros for the higher frequencies, up to dim
+/// columns, so the functions stay the same.
 std::vector<double> with_frequencies(const std::vector<double>& x, std::int64_t rows,
                                      std::int64_t from, std::int64_t dim) {
   std::vector<double> result(static_cast<std::size_t>(rows * dim));
@@ -45,19 +45,19 @@ Attempts::Attempts(const Pattern& pattern, const RealiseOptions& options,
       threads_(core::thread_count(options.threads)),
       expected_(expected) {}
 
-/// The progress of a part of the present attempt.
+/// Progress of a part of the current attempt, from share `from` to share `to` of it.
 ProgressCallback Attempts::part(double from, double to) {
   if (!progress_) return {};
   const auto before = static_cast<double>(std::min<std::int64_t>(std::ssize(made_), expected_ - 1));
   return [this, before, from, to](double done, double total) {
     const double share = total > 0 ? done / total : 1;
-    told_ = std::max(
-        told_, before + from + (to - from) * share);  // what is tried again does not count twice
+    // Progress never goes back, also where a part is tried again.
+    told_ = std::max(told_, before + from + (to - from) * share);
     return progress_(told_, static_cast<double>(expected_));
   };
 }
 
-/// Writes down how an attempt ended.
+/// Records how an attempt ended; drops a witness whose norm product is above `most`.
 std::optional<Found> Attempts::finish(Method method, std::int64_t dim, double begin,
                                       std::optional<Found> found, double most,
                                       const std::string& why) {
@@ -106,8 +106,9 @@ std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
   return finish(Method::jl, dim, begin, std::move(found), most, "no draw met the conditions");
 }
 
-/// On a circle, keys of more frequencies than 2k dimensions hold admit shorter queries. An odd
-/// dimension leaves its last column zero. Throws as `moment`.
+/// The points of `moment` on a circle, in `dim` ≥ 2k dimensions. Above 2k, keys get higher
+/// frequencies, which admit shorter queries. An odd dimension leaves its last column zero. Throws
+/// what `moment` throws.
 Candidate Attempts::moment_candidate(std::int64_t dim) {
   if (!on_circle_)
     on_circle_ = tamis::lab::realisation::moment(pattern_, options_.conditions, MomentKind::circle,
@@ -139,7 +140,7 @@ std::optional<Found> Attempts::moment(std::int64_t dim, double most) {
         found = Found{std::move(*sealed), Method::moment, dim};
     } catch (const Error& error) {
       if (error.code() != Code::usage) throw;
-      why = error.what();  // beyond f64: another method may do
+      why = error.what();  // the logits are beyond f64; another method may do
     }
   return finish(Method::moment, dim, begin, std::move(found), most, why);
 }
@@ -171,7 +172,7 @@ std::optional<Found> Attempts::descent(std::int64_t dim, double most) {
 std::optional<Found> Attempts::any(std::int64_t dim, double most) {
   std::optional<Found> best = descent(dim, most);
   const bool nothing = !std::isfinite(made_.back().norm_product);
-  // Descent is the better by far where there is room, and helpless where only a curve will do.
+  // Descent is far better where there is room, and of no use where only a curve will do.
   const bool far_above = most < std::numeric_limits<double>::infinity() || dim > 4 * k();
   if (dim < 2 * k() || (!nothing && far_above)) return best;
   const auto keep = [&](std::optional<Found> found) {

@@ -1,5 +1,5 @@
-// One method at one dimension, from pattern to verified witness, recorded whether it succeeds or
-// not.
+// Runs one method at one dimension, from pattern to verified witness, and records the attempt
+// whether it succeeds or not. The cost is that of the method.
 #pragma once
 
 #include <optional>
@@ -16,24 +16,26 @@ struct Found {
   std::int64_t dim = 0;
 };
 
-/// Keeps what it is given by reference. `progress` is told of attempts: done and total count them.
+/// Keeps its arguments by reference. `progress` counts attempts: its total is `expected`.
 class Attempts {
  public:
   Attempts(const Pattern& pattern, const RealiseOptions& options, const ProgressCallback& progress,
            std::int64_t expected);
 
-  /// Each gives a witness whose norm product is at most `most`, or nothing; throws `cancelled`.
+  /// Each returns a witness whose norm product is at most `most`, or nothing. Throws `cancelled` if
+  /// the progress callback asks to stop.
   std::optional<Found> jl(std::int64_t dim, double most);
   std::optional<Found> moment(std::int64_t dim, double most);
   std::optional<Found> descent(std::int64_t dim, double most);
-  /// Descent; from 2k to 4k dimensions, and above where descent finds nothing at all, also moment,
-  /// and then a descent that begins there. The one of least norm product.
+  /// Tries descent. From 2k dimensions on, if descent found nothing at all, also tries moment and
+  /// then a descent that starts from moment's points; up to 4k dimensions and without a limit
+  /// `most`, tries moment in any case. Returns the witness of least norm product.
   std::optional<Found> any(std::int64_t dim, double most);
 
-  /// Nonzeros in the fullest row: moment needs twice as many dimensions.
+  /// The number of nonzeros in the fullest row; moment needs 2k dimensions.
   [[nodiscard]] std::int64_t k() const { return figures_.most_per_row; }
   [[nodiscard]] std::vector<Attempt>& made() { return made_; }
-  /// Draws of jl that were looked at, in all.
+  /// The total number of jl draws examined.
   [[nodiscard]] std::int64_t redraws() const { return redraws_; }
 
  private:
@@ -50,9 +52,9 @@ class Attempts {
   int threads_;
   std::int64_t expected_;
   std::int64_t redraws_ = 0;
-  double told_ = 0;                     // of progress
-  std::optional<Candidate> on_circle_;  // by moment, in 2k dimensions, once made
-  std::vector<std::int64_t> position_;  // of columns on the circle, for more frequencies
+  double told_ = 0;                     // progress reported so far
+  std::optional<Candidate> on_circle_;  // made by moment in 2k dimensions, when first needed
+  std::vector<std::int64_t> position_;  // of columns on the circle, for higher frequencies
   std::vector<Attempt> made_;
 };
 

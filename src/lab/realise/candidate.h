@@ -1,5 +1,5 @@
-// What every construction of src/realise hands over: queries and keys whose logits are q·kᵀ, not
-// yet verified.
+// Queries and keys with logits q·kᵀ, not yet verified: the result of every construction in
+// src/lab/realise.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace tamis::lab::realisation {
 
 struct Candidate {
-  std::int64_t rows = 0;  ///< of the pattern; q is rows × dim
-  std::int64_t cols = 0;  ///< k is cols × dim
+  std::int64_t rows = 0;  ///< rows of the pattern; q is rows × dim
+  std::int64_t cols = 0;  ///< columns of the pattern; k is cols × dim
   std::int64_t dim = 0;
   std::vector<double> q, k;
 };

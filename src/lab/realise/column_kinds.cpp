@@ -11,11 +11,12 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// The columns that hold a nonzero, and of each its rows and its values, in the order of rows.
+/// The columns that hold a nonzero, each with its rows and values in the order of the rows.
 struct ByColumn {
   std::vector<std::int64_t> filled;
-  std::vector<std::size_t> place;  ///< in `filled`, of every nonzero of the pattern
-  std::vector<std::size_t> start;  ///< filled + 1 offsets into what follows
+  /// For every nonzero of the pattern, its column's index in `filled`.
+  std::vector<std::size_t> place;
+  std::vector<std::size_t> start;  ///< filled + 1 offsets into `row` and `value`
   std::vector<std::int64_t> row;
   std::vector<double> value;
 
@@ -49,7 +50,7 @@ struct ByColumn {
   }
 };
 
-/// For each filled column the first one that is equal to it.
+/// For each filled column, the first filled column that is equal to it.
 std::vector<std::size_t> first_equals(const ByColumn& columns, bool weak) {
   const auto same = [&](std::size_t a, std::size_t b) {
     return std::ranges::equal(columns.rows_of(a), columns.rows_of(b)) &&
@@ -72,7 +73,7 @@ std::vector<std::size_t> first_equals(const ByColumn& columns, bool weak) {
   return first;
 }
 
-/// The first column that holds no nonzero; `cols` if all do.
+/// The first column without a nonzero, or the number of columns if there is none.
 std::int64_t first_empty(const std::vector<std::int64_t>& filled) {
   std::int64_t column = 0;
   while (column < std::ssize(filled) && filled[static_cast<std::size_t>(column)] == column)

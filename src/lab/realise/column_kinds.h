@@ -1,6 +1,7 @@
-// Columns that are equal ask for the same of their keys, so one key does for all of them, and one
-// for all columns without a nonzero. Searches on a column of each kind meet no copies, and what a
-// file claims beyond its nonzeros costs nothing until a witness is spread over every column.
+// Groups equal columns of a pattern into kinds. Equal columns put the same conditions on their
+// keys, so they can share one key, and so can all columns without a nonzero. Searches work on one
+// column of each kind, so the number of columns that a file declares costs nothing until a witness
+// is expanded to every column.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +15,34 @@
 namespace tamis::lab::realisation {
 
 struct ColumnKinds {
-  Pattern pattern;  ///< a column of each kind, in the order of `first`; without names
-  std::vector<std::int64_t> first;   ///< the given pattern's first column of each kind, ascending
-  std::vector<std::int64_t> filled;  ///< its columns that hold a nonzero, ascending
-  std::vector<std::int64_t> kind;    ///< of each of `filled`
-  std::int64_t cols = 0;             ///< of the given pattern
+  Pattern pattern;  ///< one column of each kind, in the order of `first`; without names
+  std::vector<std::int64_t> first;  ///< first column of each kind in the given pattern, ascending
+  /// Columns of the given pattern that hold a nonzero, ascending.
+  std::vector<std::int64_t> filled;
+  std::vector<std::int64_t> kind;  ///< kind of each column in `filled`
+  std::int64_t cols = 0;           ///< columns of the given pattern
 
-  /// Some columns are equal.
+  /// Whether some columns are equal.
   [[nodiscard]] bool merge() const { return pattern.cols < cols; }
 };
 
-/// Columns are equal if they have the same nonzeros in the same rows, or, if `weak`, nonzeros in
-/// the same rows. Compared entry by entry, so that what holds of a column of each kind holds of
-/// all. Time nonzeros·log(nonzeros), memory linear in the nonzeros, whatever number of columns is
-/// claimed. The pattern is one that passed `check_pattern`.
+/// Two columns are equal if they have the same nonzeros in the same rows or, if `weak`, nonzeros in
+/// the same rows. Columns are compared entry by entry, so what holds for one column of a kind holds
+/// for all of them. Time: nonzeros·log(nonzeros). Memory: linear in the nonzeros, whatever the
+/// declared number of columns. The pattern must have passed `check_pattern`.
 ColumnKinds column_kinds(const Pattern& pattern, bool weak);
 
-/// `realise` with keys for the kinds of columns only; `kinds` is a square pattern itself, or the
-/// pattern of its `column_kinds`. Takes no memory for each column.
+/// `realise` with keys for the kinds of columns only. `kinds` is the pattern itself if that is
+/// square, else the pattern of its `column_kinds`. Needs no memory for each column of `pattern`.
 Realisation realise_kinds(const Pattern& pattern, const Pattern& kinds,
                           const RealiseOptions& options, const ProgressCallback& progress);
 
-/// A witness of q and k for `kinds.pattern` as one for the given pattern.
+/// Expands a witness of q and k for `kinds.pattern` to one for the given pattern.
 Witness spread(Witness witness, const ColumnKinds& kinds);
 
-/// A sentence if a key of `dim` numbers for every column would take more memory than a file of so
-/// few nonzeros justifies: more than 256 MiB, with more than 16 columns for each nonzero, and no
-/// names for them. Empty otherwise.
+/// A clause for messages if a key of `dim` numbers for every column would take more memory than a
+/// file with so few nonzeros justifies: more than 256 MiB, with more than 16 columns for each
+/// nonzero and no column names. Empty otherwise.
 std::string too_many_keys(const Pattern& pattern, std::int64_t dim, DType dtype);
 
 }  // namespace tamis::lab::realisation

@@ -1,4 +1,5 @@
-// The frontier: the smallest norm product found at each of a few dimensions.
+// The frontier: the smallest norm product found at each of a few dimensions. Costs one `realise`
+// for each.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -12,7 +13,7 @@
 namespace tamis::lab {
 namespace {
 
-/// 2, 3, 4, 6, 8, 12, … up to 64 and below `columns`.
+/// Those of 2, 3, 4, 6, 8, 12, … 64 that are below `columns`; 1 if there are none.
 std::vector<std::int64_t> usual_dims(std::int64_t columns) {
   std::vector<std::int64_t> dims;
   for (std::int64_t dim = 2; dim <= 64; dim *= 2) {

@@ -13,12 +13,13 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// Rows of many dimensions take long each, and a cancelled loop ends with the items it has begun.
+/// Rows of many dimensions take long, and a cancelled loop first finishes the items it has begun.
 std::int64_t rows_per_item(std::int64_t dim) { return std::clamp<std::int64_t>(512 / dim, 1, 64); }
 
-/// Passes over all keys before what is still too near is left to the verification.
+/// Most passes over all keys; keys that are still too near after these are left to the
+/// verification.
 constexpr int most_passes = 12;
-/// Above the solver's tolerance.
+/// A relative margin above the solver's tolerance.
 constexpr double spare = 1e-8;
 
 double length_of(std::span<const double> x) {
@@ -38,7 +39,7 @@ class Rows {
     double longest = 0;
     for (std::int64_t j = 0; j < candidate.cols; ++j)
       longest = std::max(longest, length_of(keys().row(j)));
-    // Two logits err in each condition; weak ones are met at any scale.
+    // Two logits err in each condition. Weak conditions hold at any scale.
     per_length_ = 2 * static_cast<double>(candidate.dim + 2) * unit * longest;
   }
 
@@ -47,7 +48,8 @@ class Rows {
     return {candidate_.k.data(), candidate_.cols, candidate_.dim};
   }
 
-  /// The shortest query of a row over the given other keys, with room for its own rounding.
+  /// The shortest query of a row, given its other keys, with room for its own rounding. False if
+  /// there is none.
   bool solve(std::int64_t row, std::span<const std::int32_t> others, LeastQuery& solver,
              std::span<double> q) const {
     RowProblem problem{keys(), pattern_.columns_of(row), {}, others, 0, 0};
@@ -66,8 +68,8 @@ class Rows {
       const double needed = per_length_ * length_of(q);
       if (needed <= room || problem.support.size() == static_cast<std::size_t>(candidate_.cols))
         return true;
-      // A longer query needs more room, and more room a longer query: the fixed point, if there is
-      // one.
+      // A longer query needs more room for rounding, and more room a longer query: take the fixed
+      // point, if there is one.
       const double grows = needed / (gap_ + room);
       if (!(grows < 1)) return false;
       room = 1.001 * gap_ * grows / (1 - grows);
@@ -75,7 +77,7 @@ class Rows {
     return false;
   }
 
-  /// Every key outside the support that the row sees.
+  /// Lists every key that the row sees outside its support.
   void all_others(std::int64_t row, std::vector<std::int32_t>& others) const {
     const std::span<const std::int64_t> support = pattern_.columns_of(row);
     const std::int64_t seen = conditions_.causal ? row + 1 : candidate_.cols;
@@ -99,7 +101,7 @@ class Rows {
   std::vector<double> log_;
 };
 
-/// Tells the caller how many rows are solved, on the calling thread only.
+/// Reports the number of rows solved, on the calling thread only.
 class Report {
  public:
   Report(const ProgressCallback& callback, std::int64_t rows) : callback_(callback), rows_(rows) {}
@@ -124,7 +126,7 @@ void first_impossible(std::atomic<std::int64_t>& first, std::int64_t row) {
   }
 }
 
-/// Rows that see few keys: each row once, over all of them.
+/// Solves each row once, over all keys that it sees. For small problems.
 std::int64_t solve_over_all(const Rows& rows, std::int64_t count, std::int64_t dim, int threads,
                             Report& report, std::vector<double>& q) {
   std::atomic<std::int64_t> impossible{-1};
@@ -144,8 +146,8 @@ std::int64_t solve_over_all(const Rows& rows, std::int64_t count, std::int64_t d
   return impossible;
 }
 
-/// Rows that see many: over the keys that are near, and those that the solution brings near, until
-/// none is.
+/// Solves each row over the keys that are near, then again with those that the solution brought
+/// near, until there are none. For large problems.
 class OverNear {
  public:
   OverNear(const Rows& rows, const Pattern& pattern, const Conditions& conditions,
@@ -167,8 +169,8 @@ class OverNear {
     q = candidate.q;
     std::atomic<std::int64_t> impossible{-1};
     for (int pass = 0; pass < most_passes; ++pass) {
-      // Wide lists first, so that later passes find little; never narrow ones, for logits are f32
-      // here.
+      // The first lists are wide, so that later passes find little. Later ones are never narrow,
+      // because the logits here are f32.
       near(q, (pass == 0 ? 1.4 : 1.2) * rows_.gap());
       std::atomic<bool> changed{false};
       core::parallel_for(neighbours_.parts(), threads_, [&](std::int64_t part, int worker) {
@@ -207,7 +209,7 @@ class OverNear {
     neighbours_.refresh(q_, k_, floor_, most_, threads_);
   }
 
-  /// The union of two ascending lists; whether it is longer than the first.
+  /// Replaces `others` by the union of two ascending lists; returns whether it grew.
   static bool add(std::vector<std::int32_t>& others, std::span<const std::int32_t> more) {
     std::vector<std::int32_t> all;
     all.reserve(others.size() + more.size());

@@ -8,10 +8,11 @@ namespace tamis::lab::realisation {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// A condition counts as met within this share of gap or spread: far above rounding, far below what
-/// matters.
+/// A condition counts as met within this share of gap or spread: far above rounding and far below
+/// what matters.
 constexpr double tolerance = 1e-9;
-/// Below this share of its length a normal lies in the span of the active ones.
+/// A normal with less than this share of its length outside the span of the active normals counts
+/// as lying in it.
 constexpr double independent = 1e-9;
 
 double dot(const double* x, const double* y, std::int64_t n) {
@@ -77,7 +78,7 @@ LeastQuery::Condition LeastQuery::worst(const RowProblem& problem, std::span<con
   return result;
 }
 
-/// direction = normal without its part in the span of the active normals; twice, against
+/// Sets direction to the normal without its part in the span of the active normals; twice, against
 /// cancellation.
 void LeastQuery::project() {
   direction_ = normal_;
@@ -96,7 +97,7 @@ void LeastQuery::project() {
   }
 }
 
-/// The normal that was projected last joins the active ones.
+/// Adds the normal that was projected last to the active ones.
 void LeastQuery::append() {
   const double length = std::sqrt(dot(direction_.data(), direction_.data(), dim_));
   for (std::int64_t c = 0; c < dim_; ++c) basis_[active_ * dim_ + c] = direction_[c] / length;
@@ -105,7 +106,8 @@ void LeastQuery::append() {
   ++active_;
 }
 
-/// Removes a column of the triangle; Givens rotations make it upper triangular again.
+/// Removes an active normal: a column of the triangle, which Givens rotations make upper triangular
+/// again.
 void LeastQuery::drop(std::int64_t place) {
   for (std::int64_t a = place + 1; a < active_; ++a) {
     std::copy_n(triangle_.begin() + a * dim_, a + 1, triangle_.begin() + (a - 1) * dim_);
@@ -131,8 +133,8 @@ void LeastQuery::drop(std::int64_t place) {
   }
 }
 
-/// Moves q to the shortest query that meets the condition as well as the active ones, dropping
-/// those that stop it; false if none does.
+/// Moves q to the shortest query that meets this condition as well as the active ones, and drops
+/// active conditions that block the way. Returns false if there is no such query.
 bool LeastQuery::add(const RowProblem& problem, const Condition& condition, std::span<double> q) {
   const double* plus = problem.keys.row(condition.plus).data();
   const double* minus = problem.keys.row(condition.minus).data();
@@ -170,7 +172,7 @@ bool LeastQuery::add(const RowProblem& problem, const Condition& condition, std:
 bool LeastQuery::solve(const RowProblem& problem, std::span<double> q) {
   std::fill(q.begin(), q.end(), 0.0);
   active_ = 0;
-  // Every full step makes q longer, so that no active set returns; the limit only guards against
+  // Every full step makes q longer, so no active set returns; the limit only guards against
   // rounding.
   const std::int64_t most_steps = 50 * (dim_ + 1);
   for (std::int64_t step = 0; step < most_steps; ++step) {

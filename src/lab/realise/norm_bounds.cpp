@@ -1,5 +1,5 @@
-// What is known of norm products before any witness is made: that of the paper's construction, and
-// a bound that no witness goes below. One pass over the nonzeros each.
+// Two norm products known before any witness is made: that of the paper's construction, and a lower
+// bound for all witnesses. Each takes one pass over the nonzeros.
 #include <algorithm>
 #include <cmath>
 
@@ -33,8 +33,8 @@ double norm_lower_bound(const Pattern& pattern, const Conditions& conditions) {
   if (conditions.weak || conditions.causal || pattern.rows != pattern.cols) return 0;
   const PatternFigures figures = figures_of(pattern);
   const std::int64_t k = figures.most_per_row;
-  // As many nonzeros as n rows of k can have, none of them in a column of more than k: k
-  // everywhere.
+  // The nonzeros are as many as n rows of k can have and no column has more than k, so every row
+  // and column has k.
   if (figures.most_per_column != k || pattern.nonzeros() != k * pattern.rows) return 0;
   const auto n = static_cast<double>(pattern.rows);
   return -std::log(conditions.eps1) * (n - static_cast<double>(k)) / n;

@@ -1,5 +1,5 @@
-// Realisation: what the options ask for, checked, then tried; and the search for the least
-// dimension.
+// `realise`: checks the options, runs the method that they ask for, and searches for the least
+// dimension where none is given.
 #include <tamis/lab/realise.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Far beyond what a run could fill; products of sizes up to here fit 63 bits.
+/// Far more numbers than memory could hold; products of sizes up to this fit in 63 bits.
 constexpr std::int64_t most_numbers = std::int64_t{1} << 40;
 
 void check_sizes(const Pattern& pattern, const RealiseOptions& options) {
@@ -63,9 +63,9 @@ void check_options(const Pattern& pattern, const RealiseOptions& options) {
                options.redraws, options.steps);
 }
 
-/// The least dimension at which `any` succeeds, taking it that more dimensions are never worse:
-/// doubled until it does, then halved between. At n dimensions the matrix B of (9) is its own
-/// witness.
+/// The least dimension at which `any` succeeds, assuming that more dimensions are never worse: the
+/// dimension is doubled until `any` succeeds, then bisected. With `with_jl`, jl is tried at
+/// most_dim, where the matrix B of (9) is its own witness.
 std::optional<realisation::Found> least_dimension(realisation::Attempts& attempts,
                                                   std::int64_t most_dim, double most,
                                                   bool with_jl) {
@@ -91,11 +91,13 @@ std::optional<realisation::Found> least_dimension(realisation::Attempts& attempt
   return best;
 }
 
-/// Doublings, halvings and the attempts that `any` may need for each.
+/// An estimate of the attempts of `least_dimension`: doublings, halvings, and the attempts that
+/// `any` may need.
 std::int64_t expected_attempts(std::int64_t most_dim) {
   return 2 * std::bit_width(static_cast<std::uint64_t>(most_dim)) + 2;
 }
 
+/// The sharper bound as m (the bound itself is the paper's d = 2m), at most the rows.
 std::int64_t jl_dimension(const Pattern& pattern, const Conditions& conditions) {
   const PatternFigures figures = figures_of(pattern);
   const DimensionBound bound = sharper_bound(pattern.rows, figures.most_per_row, figures.gamma,
@@ -103,7 +105,8 @@ std::int64_t jl_dimension(const Pattern& pattern, const Conditions& conditions) 
   return std::min(pattern.rows, bound.d / 2);
 }
 
-/// `usual` is the largest norm product to accept where only a dimension is looked for.
+/// Runs the method of the options. `usual` is the largest norm product to accept in a search for
+/// the least dimension if the options give none.
 std::optional<realisation::Found> attempt(const Pattern& pattern, const RealiseOptions& options,
                                           double usual, realisation::Attempts& attempts) {
   const double most = options.max_norm.value_or(infinity);
@@ -158,7 +161,7 @@ Realisation realisation::realise_kinds(const Pattern& pattern, const Pattern& ki
                                        const RealiseOptions& options,
                                        const ProgressCallback& progress) {
   check_options(pattern, options);
-  // A hair above: B is rounded where it is its own witness.
+  // Slightly above the paper's norm, because B is rounded where it is its own witness.
   const double usual = options.conditions.weak
                            ? lab::infinity
                            : paper_norm(pattern, options.conditions) * (1 + 1e-6);
@@ -198,7 +201,8 @@ Realisation realise(const Pattern& pattern, const RealiseOptions& options,
   if (!result.witness) return result;
   refuse_too_many_keys(result.dim, result.witness->k.info().dtype);
   result.witness = realisation::spread(std::move(*result.witness), kinds);
-  // Ratios of equal columns are enclosed as others are, and a merged row may have none.
+  // Verify again: the ratios of equal columns are checked like any others, but a row of the merged
+  // pattern may have none.
   if (kinds.merge() && !options.conditions.weak)
     result.verification = verify(pattern, *result.witness, options.conditions, options.threads);
   return result;

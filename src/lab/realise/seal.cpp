@@ -9,7 +9,7 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// Values beyond f32 would become infinite, which no witness may be.
+/// Whether all values are finite in this type, as those of a witness must be.
 bool fits(const std::vector<double>& values, DType dtype) {
   for (const double value : values)
     if (!std::isfinite(dtype == DType::f32 ? static_cast<double>(static_cast<float>(value))
@@ -31,7 +31,7 @@ std::optional<Sealed> seal_as(const Pattern& pattern, const Conditions& conditio
   return sealed;
 }
 
-/// The keys as the type stores them: queries are then made for these.
+/// The keys as the type stores them; queries are then made for these.
 std::vector<double> rounded(const std::vector<double>& values, DType dtype) {
   std::vector<double> result = values;
   if (dtype == DType::f32)
@@ -64,7 +64,8 @@ std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions,
 std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& conditions,
                                     const Candidate& candidate, int threads,
                                     const ProgressCallback& progress) {
-  // Rounding is rarely as bad as its bound: where that leaves no room, a fourth of it may do.
+  // Rounding is rarely as bad as its bound: where the full bound leaves no room, a fourth of it may
+  // do.
   for (const auto& [dtype, unit] :
        {std::pair(DType::f32, 0x1p-24), std::pair(DType::f32, 0x1p-26),
         std::pair(DType::f64, 0x1p-53), std::pair(DType::f64, 0x1p-55)}) {

@@ -1,8 +1,8 @@
-// Each row that is not all columns must be a set at one end of the line: direction +1 the upper
-// end, −1 the lower. Its oriented set is the row if +1, else the complement; all directions are
-// right if and only if the oriented sets are a chain. Then query = direction and key j = Σ_i
-// direction_i·S_ij work, because that sum is, but for a constant, the number of oriented sets that
-// hold j.
+// Each row that does not hold all columns must be a set at one end of the line: direction +1 means
+// the upper end, −1 the lower. The oriented set of a row is the row itself if its direction is +1,
+// else the complement. The directions are right if and only if the oriented sets form a chain. Then
+// query = direction and key j = Σ_i direction_i·S_ij are a witness, because up to a constant this
+// sum is the number of oriented sets that hold j.
 #include "lab/decide/line/line.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// Whole numbers up to this are f32 numbers.
+/// Integers up to this are exact in f32.
 constexpr std::int64_t whole_in_f32 = std::int64_t{1} << 24;
 
 std::int64_t size_of_row(const Pattern& pattern, std::int64_t row) {
@@ -26,9 +26,11 @@ bool is_full(const Pattern& pattern, std::int64_t row) {
   return size_of_row(pattern, row) == pattern.cols;
 }
 
-using Directions = std::vector<std::int8_t>;  // of rows: +1, −1, and 0 for rows of all columns
+// Of rows: +1 or −1, and 0 for rows that hold all columns.
+using Directions = std::vector<std::int8_t>;
 
-/// Directions relative to row `first`, the only ones possible; or a row that crosses it.
+/// The directions relative to row `first`, which are the only possible ones; or a row that crosses
+/// it.
 std::variant<Directions, OddCircle> orient(const Pattern& pattern, std::int64_t first) {
   Directions direction(static_cast<std::size_t>(pattern.rows), 0);
   std::vector<std::int8_t> in_first(static_cast<std::size_t>(pattern.cols), 0);
@@ -54,7 +56,7 @@ std::int64_t oriented_size(const Pattern& pattern, const Directions& direction, 
   return direction[row] > 0 ? size : pattern.cols - size;
 }
 
-/// Rows that have a direction, by the size of their oriented sets: a counting sort.
+/// The rows that have a direction, by the size of their oriented sets: a counting sort.
 std::vector<std::int64_t> by_oriented_size(const Pattern& pattern, const Directions& direction) {
   std::vector<std::int64_t> place(static_cast<std::size_t>(pattern.cols) + 1, 0);
   for (std::int64_t row = 0; row < pattern.rows; ++row)
@@ -67,8 +69,8 @@ std::vector<std::int64_t> by_oriented_size(const Pattern& pattern, const Directi
   return order;
 }
 
-/// Two consecutive rows whose oriented sets are not nested, if there are such. Nested neighbours
-/// make a chain.
+/// Two consecutive rows whose oriented sets are not nested, if there are any. If all neighbours are
+/// nested, the sets form a chain.
 std::optional<std::pair<std::int64_t, std::int64_t>> break_of_chain(const Pattern& pattern,
                                                                     const Directions& direction) {
   std::vector<std::int64_t> last_seen(static_cast<std::size_t>(pattern.cols), -1);
@@ -115,9 +117,10 @@ Witness free_witness(const Pattern& pattern, const Directions& direction) {
   return witness;
 }
 
-/// The keys of the rows of one direction, as columns.
+/// The rows of one direction with the least and the largest key, where a row's key is that of the
+/// column of the same number.
 struct Reach {
-  std::int64_t lowest = -1;  // row of the least key; −1 if there is no row
+  std::int64_t lowest = -1;  // row of the least key; −1 if there is no such row
   std::int64_t highest = -1;
 };
 Reach reach_of(const Directions& direction, const std::vector<std::int64_t>& key, int wanted) {
@@ -130,8 +133,9 @@ Reach reach_of(const Directions& direction, const std::vector<std::int64_t>& key
   return reach;
 }
 
-/// Zero lies in the block of columns with the key `zero`: above it x > 0, below x < 0, within it
-/// every x has the sign that its row needs. Numbers are at most twice the rows.
+/// The witness with zero in the block of columns whose key is `zero`: x > 0 above the block, x < 0
+/// below, and within it every x has the sign that its row needs. Numbers are at most twice the
+/// rows.
 Witness tied_witness(const Pattern& pattern, const Directions& direction,
                      const std::vector<std::int64_t>& key, std::int64_t zero, int sign_of_c) {
   std::vector<double> x(key.size());
@@ -144,7 +148,8 @@ Witness tied_witness(const Pattern& pattern, const Directions& direction,
   return witness;
 }
 
-/// Of two columns, rows of opposite directions, with different keys: the sign of c that follows.
+/// The sign of c that follows from two columns with different keys whose rows have opposite
+/// directions.
 SignOfC sign_of_c(const Pattern& pattern, std::int64_t one, std::int64_t other) {
   for (std::int64_t row = 0; row < pattern.rows; ++row) {
     const auto columns = pattern.columns_of(row);
@@ -157,9 +162,9 @@ SignOfC sign_of_c(const Pattern& pattern, std::int64_t one, std::int64_t other) 
   core::fail(Code::internal, "columns {} and {} of the pattern are equal", one, other);
 }
 
-/// L = c·x_i·x_j: with the chain given, the sign of x_i is that of c times the direction of row i.
-/// Some block must hold zero: for c > 0 below all rows of direction +1 (or among them), above all
-/// of −1; for c < 0 the other way round.
+/// Decides L = c·x_i·x_j. Given the chain, the sign of x_i is that of c times the direction of row
+/// i. Some block must hold zero: for c > 0 it is below all rows of direction +1 and above all of
+/// direction −1, or holds some of them; for c < 0 it is the other way round.
 std::variant<Witness, Refutation> decide_tied(const Pattern& pattern, const Directions& direction) {
   const std::vector<std::int64_t> key = keys_of(pattern, direction);
   const Reach up = reach_of(direction, key, 1);

@@ -1,5 +1,5 @@
-// How two rows of a pattern lie on a line, with the columns that show it: the evidence of `odd
-// circle` and `sign conflict`. One walk over both rows' columns.
+// The relation of two rows of a pattern on a line, with the columns that show it: the evidence of
+// `odd circle` and `sign conflict`. Takes one walk over the columns of both rows.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace tamis::lab::decision {
 
-/// The first column of each kind that rows a and b have; −1 where there is none.
+/// The first column that is in both rows, in neither, or in only one of them; −1 where there is
+/// none.
 struct Meeting {
   std::int64_t both = -1;
   std::int64_t neither = -1;
@@ -20,13 +21,15 @@ struct Meeting {
   [[nodiscard]] bool opposite() const { return only_a >= 0 && only_b >= 0; }
 };
 
-/// At most as many steps as there are columns; allocates nothing.
+/// Finds these columns. Takes at most as many steps as there are columns; allocates nothing.
 Meeting meeting_of(const Pattern& pattern, std::int64_t a, std::int64_t b);
 
-/// The relation of rows a and b that is asked for. Throws `internal` if they do not have it.
+/// The relation of rows a and b, the same direction or not as `same` says. Throws `internal` if
+/// they do not have it.
 Relation relation_of(const Pattern& pattern, std::int64_t a, std::int64_t b, bool same);
 
-/// The relation of two rows that are not all columns and do not cross: they have exactly one.
+/// The relation of two rows that do not hold all columns and do not cross; such rows have exactly
+/// one relation.
 Relation relation_of(const Pattern& pattern, std::int64_t a, std::int64_t b);
 
 }  // namespace tamis::lab::decision

@@ -1,4 +1,4 @@
-// Signs are taken relative to those of the first element, so that opposite cuts are one.
+// Signs are taken relative to those of the first element, so that opposite cuts count as equal.
 #include "lab/decide/orders/choose_elements.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// A set of cuts: which words of it are not zero, and these.
+/// A set of cuts: its words that are not zero, each with its index.
 using Class = std::vector<std::pair<std::int64_t, std::uint64_t>>;
 
-/// The cuts in classes, but for those that are alone in theirs.
+/// The classes of cuts, without those that hold a single cut.
 class Classes {
  public:
   Classes(const Side& side, std::int64_t first) : side_(side), base_(side.of(first)) {
@@ -22,7 +22,7 @@ class Classes {
     if (side.cuts % 64 != 0) all.back().second = (std::uint64_t{1} << (side.cuts % 64)) - 1;
   }
 
-  /// How many classes an element splits.
+  /// The number of classes that an element splits.
   [[nodiscard]] std::int64_t split_by(std::int64_t element) const {
     const std::uint64_t* const bits = side_.of(element);
     return std::count_if(classes_.begin(), classes_.end(), [&](const Class& cuts) {

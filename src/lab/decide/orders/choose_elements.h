@@ -1,4 +1,4 @@
-// Which of many elements to ask about together.
+// Chooses which of many elements to ask about together.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace tamis::lab::decision {
 
-/// Elements on which the cuts differ most ask for much; those on which they differ least, as on
-/// columns that share their rows, are where sparse patterns contradict themselves.
+/// Whether to choose elements on which the cuts differ most or least. The former set many
+/// conditions; the latter, such as columns that share their rows, are where sparse patterns
+/// contradict themselves.
 enum class Tell { most, least };
 
-/// Some element and more, up to `count` or all of them, one after the other: each tells most
-/// (least) classes of cuts apart, cuts being of one class if they are equal or opposite on the
-/// elements before. The first is drawn from the stream, and so is the choice among equals. Each
-/// costs at most a word for every element and cut, and a 64th of that while few cuts differ. Fewer
-/// if the part ends.
+/// Chooses up to `count` elements, or all of them, one after the other. Each splits the most (or
+/// the fewest) classes of cuts, where two cuts are in one class if they are equal or opposite on
+/// the elements chosen before. The first element is drawn from the stream, and so is the choice
+/// among equals. Each element costs at most a word for every element and cut, and a 64th of that
+/// while few cuts differ. Returns fewer elements if the part ends.
 std::vector<std::int64_t> telling_elements(const Side& side, std::int64_t count, Tell tell,
                                            const numbers::Stream& stream, Clock::Part& part);
 

@@ -1,6 +1,6 @@
-// Options of cadical: blocked, covered and globally blocked clauses are never removed, nor does
-// anything else that it does by default add a clause that only keeps satisfiability. If it did, the
-// replay would say so.
+// The options of cadical make it never remove blocked, covered or globally blocked clauses. Nothing
+// else that it does by default adds a clause that only preserves satisfiability. If it did, the
+// replay would report it.
 #include "lab/decide/orders/clause_proof.h"
 
 #include <fmt/format.h>
@@ -19,12 +19,12 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// Steps kept for cutting down: 1 GiB.
+/// Most steps kept for cutting a proof down: 1 GiB.
 constexpr std::size_t most_steps = std::size_t{1} << 28;
 
 std::string dimacs(const Formula& formula) {
   std::string text = fmt::format("p cnf {} {}\n", formula.variables, formula.clauses);
-  std::array<char, 12> number;  // −2^31 and what follows it
+  std::array<char, 12> number;  // room for −2^31 and the character after it
   for (const std::int32_t literal : formula.literals) {
     char* const end = std::to_chars(number.data(), number.data() + number.size() - 1, literal).ptr;
     *end = literal == 0 ? '\n' : ' ';
@@ -33,7 +33,7 @@ std::string dimacs(const Formula& formula) {
   return text;
 }
 
-/// The lines of a proof as text that add a clause. False if it is not such a text.
+/// Reads the lines of a textual proof that add a clause. False if the text is not such a proof.
 bool parse(const std::string& text, std::vector<std::vector<std::int32_t>>& added) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -70,7 +70,8 @@ Satisfiable values_of(const std::string& output, std::int32_t variables) {
   return result;
 }
 
-/// Replays the proof, then keeps what the contradiction rests on, from the end.
+/// Replays the proof, then goes through it backwards and keeps only the steps on which the
+/// contradiction rests.
 ClauseAnswer replayed(const Formula& formula, std::vector<std::vector<std::int32_t>>& added,
                       Clock::Part& part) {
   verification::UnitPropagation known(formula.variables);

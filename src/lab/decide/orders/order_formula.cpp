@@ -1,5 +1,5 @@
-// Sets are words of bits, so that all sets of one size in ascending order are numbered as the proof
-// numbers them.
+// A set is a word of bits, so that all sets of one size in ascending order have the same numbers as
+// in the proof.
 #include "lab/decide/orders/order_formula.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ double choose(std::int64_t n, std::int64_t k) {
   return result;
 }
 
-/// All sets of k out of n elements, in ascending order of their bits, which is colexicographic.
+/// All sets of k out of n elements, in ascending order of their bits (colexicographic order).
 std::vector<std::uint64_t> sets_of(std::int64_t n, std::int64_t k) {
   std::vector<std::uint64_t> sets;
   if (k > n) return sets;
@@ -51,12 +51,14 @@ struct Writer {
     to.cut_of.push_back(cut);
     ++to.formula.clauses;
   }
-  /// A literal of a clause that forbids some values together.
+  /// Adds the literal to a clause that forbids a combination of values: that `variable` has this
+  /// value.
   void forbid(std::int32_t variable, bool value) {
     to.formula.literals.push_back(value ? -variable : variable);
   }
 
-  /// Of the products of each pair of variables, the middle one turned, two differ.
+  /// Adds the clauses that say: of the products of the three pairs of variables, with the middle
+  /// one negated, two differ.
   void differ(const std::int32_t (&pairs)[3][2]) {
     for (unsigned values = 0; values < 16; ++values) {
       const bool all = (values & 8U) != 0;
@@ -71,6 +73,7 @@ struct Writer {
   }
 };
 
+/// Whether the values satisfy the clauses that `Writer::differ` adds.
 bool differ(const std::int32_t (&pairs)[3][2], const std::vector<bool>& values) {
   const auto value = [&](std::int32_t variable) {
     return values[static_cast<std::size_t>(variable) - 1];
@@ -79,11 +82,11 @@ bool differ(const std::int32_t (&pairs)[3][2], const std::vector<bool>& values) 
   return product(0) == product(1) || product(0) != product(2);
 }
 
-/// The clauses (ii).
+/// Adds the clauses (ii) of docs/order-proofs.md.
 void add_circuits(std::int64_t elements, std::int64_t rank, std::span<const std::uint64_t> cuts,
                   Writer& writer) {
-  std::vector<std::pair<std::uint64_t, std::int32_t>>
-      splits;  // the part with the lowest element, and a cut
+  // The part of the set with the lowest element, and a cut that splits the set so.
+  std::vector<std::pair<std::uint64_t, std::int32_t>> splits;
   for (const std::uint64_t set : sets_of(elements, rank + 1)) {
     const auto bit = members(set);
     std::vector<std::int32_t> left_out;
@@ -143,7 +146,7 @@ std::int64_t add_broken_relations(OrderFormula& formula, std::int64_t elements, 
                                   const std::vector<bool>& values) {
   Writer writer{formula};
   std::int64_t broken = 0;
-  // Of rank + 2 elements, four are exchanged and the others stay.
+  // Four of rank + 2 elements are exchanged, and the others stay.
   const std::vector<std::uint64_t> fours = sets_of(rank + 2, 4);
   for (const std::uint64_t set : sets_of(elements, rank + 2)) {
     const auto bit = members(set);
@@ -175,7 +178,7 @@ OrderFormula::Core OrderFormula::core(std::span<const std::int64_t> clauses) con
     if (formula.literals[i] == 0) start.push_back(i + 1);
   for (const std::int64_t clause : clauses) {
     const auto c = static_cast<std::size_t>(clause);
-    if (c == 0) continue;  // that the first variable is + speaks of none
+    if (c == 0) continue;  // it only fixes the sign of the first variable and needs no element
     for (std::size_t i = start[c]; formula.literals[i] != 0; ++i)
       result.elements |= tuples[static_cast<std::size_t>(std::abs(formula.literals[i])) - 1];
     if (cut_of[c] >= 0) result.cuts.push_back(cut_of[c]);

@@ -1,5 +1,5 @@
-// Asks about sets of elements, small ones first, until the clauses of one contradict each other;
-// then shrinks it. A refutation of some elements refutes them all.
+// Asks about sets of elements, small ones first, until the clauses of one set contradict each
+// other; then shrinks that set. A refutation of some elements refutes them all.
 #include "lab/decide/orders/orders.h"
 
 #include <fmt/format.h>
@@ -20,20 +20,20 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// Effort is counted in clauses: between a second and minutes, doubling.
+/// Effort is counted in clauses. It doubles from a second to minutes.
 constexpr double least_effort = 1 << 14;
 constexpr double most_effort = 1 << 24;
 constexpr double most_clauses = 1 << 22;
-/// What one run of cadical costs, however small the formula.
+/// The cost of one run of cadical in clauses, however small the formula.
 constexpr double run_clauses = 1 << 12;
 constexpr double clauses_per_conflict = 16;
-/// Clauses of all the formulas that are solved to drop elements: a few seconds.
+/// Most clauses of all formulas that are solved to drop elements: a few seconds.
 constexpr double most_clauses_for_dropping = 1 << 22;
 
-/// Streams of other searches have lower rows.
+/// Streams of other searches have lower row numbers.
 constexpr std::uint64_t first_stream = std::uint64_t{1} << 41;
 
-using Elements = std::vector<std::int64_t>;  // by number on the side, ascending
+using Elements = std::vector<std::int64_t>;  // numbers on the side, ascending
 
 std::uint64_t low_bits(std::size_t n) { return (std::uint64_t{1} << n) - 1; }
 
@@ -60,10 +60,10 @@ class Search {
   }
 
  private:
-  /// Cuts of some elements, as bits by place, each once, opposite ones being the same.
+  /// The different cuts of some elements, as words of bits; opposite cuts count as equal.
   struct Cuts {
     std::vector<std::uint64_t> plus;
-    std::vector<std::int64_t> which;  // the first such of the side, ascending
+    std::vector<std::int64_t> which;  // the first cut of the side that gives each, ascending
   };
   [[nodiscard]] Cuts cuts_of(const Elements& elements) const {
     const std::uint64_t all = low_bits(elements.size());
@@ -80,7 +80,7 @@ class Search {
     return cuts;
   }
 
-  /// How many elements, at most, are known to have orientations: a clause.
+  /// A clause for messages: how many elements, at most, are known to have orientations.
   [[nodiscard]] std::string oriented() const {
     std::size_t most = 0;
     for (const Elements& elements : oriented_) most = std::max(most, elements.size());
@@ -91,7 +91,8 @@ class Search {
     return {oriented_.empty() ? "the time was over" : oriented() + ", and the time was over"};
   }
 
-  /// Asks about so many elements, unless the answer is known. Nothing if the search should go on.
+  /// Asks about `size` elements, unless the answer is known. Returns nothing if the search should
+  /// go on.
   std::optional<OrdersAnswer> attempt(std::int64_t size, double effort) {
     const numbers::Stream stream(seed_, numbers::Purpose::order, first_stream + attempts_);
     const Tell tell = attempts_++ % 2 == 0 ? Tell::most : Tell::least;
@@ -121,8 +122,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// Asks about these elements, taking up relations as orientations break them. If the elements are
-  /// refuted, the proof is kept. Gives up a formula after so many conflicts.
+  /// Asks about these elements. Relations are added when an orientation violates them. If the
+  /// elements are refuted, the proof is kept. Gives up a formula after `conflicts` conflicts.
   ClauseAnswer ask(const Elements& elements, const Cuts& cuts, std::int64_t conflicts) {
     const auto size = static_cast<std::int64_t>(elements.size());
     OrderFormula formula = order_formula(size, rank_, cuts.plus);
@@ -155,8 +156,8 @@ class Search {
     needed_ = core.elements;
   }
 
-  /// Drops elements from the proof: those that it does not use, then any without which there is
-  /// another.
+  /// Drops elements from the proof: first those that it does not use, then any without which there
+  /// is another proof.
   void drop() {
     double clauses = 0;
     const auto refuted_without = [&](std::uint64_t places) {
@@ -171,7 +172,8 @@ class Search {
       return std::holds_alternative<ClauseProof>(ask(fewer, cuts, conflicts));
     };
     const auto unused = [&] { return low_bits(elements_.size()) & ~needed_; };
-    std::size_t untried = elements_.size();  // of the proof's elements, the first so many
+    // Only the first `untried` elements are still to be tried.
+    std::size_t untried = elements_.size();
     while (untried > 0 && !part_.over()) {
       const bool some_unused = unused() != 0;
       const std::uint64_t out = some_unused ? unused() : std::uint64_t{1} << (untried - 1);
@@ -192,7 +194,7 @@ class Search {
   std::map<Elements, double> spent_;  // the effort of the last attempt
   OrderProof proof_;
   Elements elements_;         // of the proof
-  std::uint64_t needed_ = 0;  // of these
+  std::uint64_t needed_ = 0;  // those of elements_ that the proof uses
 };
 
 }  // namespace

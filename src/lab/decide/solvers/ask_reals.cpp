@@ -15,8 +15,8 @@ namespace {
 
 constexpr double first_seconds = 0.5;
 constexpr std::uint64_t attempts_of_a_length = 4;
-constexpr std::uint64_t whole_attempts = 4;  // without cases
-constexpr std::size_t most_entries = 16;     // of a vector whose signs are told apart
+constexpr std::uint64_t whole_attempts = 4;  // attempts before problems are split into cases
+constexpr std::size_t most_entries = 16;     // of a vector whose signs are made cases
 constexpr double version_seconds = 10;
 constexpr double least_check_seconds = 2;
 constexpr double check_factor = 2;
@@ -24,7 +24,7 @@ constexpr double check_factor = 2;
 struct Solver {
   const char* name;
   std::vector<std::string> options;
-  /// Added at times, that the order of the unknowns be as written.
+  /// Added in some runs, so that the solver keeps the order of the unknowns as written.
   std::vector<std::string> as_written;
 };
 const std::vector<Solver>& solvers() {
@@ -37,7 +37,7 @@ const std::vector<Solver>& solvers() {
   return all;
 }
 
-/// "z3 4.8.12": the name and the first word with a digit and a point.
+/// The name and version, such as "z3 4.8.12": the word after "version " in what the program prints.
 std::string with_version(const Solver& solver, Clock::Part& part) {
   Clock::Part moment(part, version_seconds);
   const ProgramRun run = run_program(solver.name, {"--version"}, {}, moment);
@@ -63,7 +63,7 @@ std::string answer_of(const ProgramRun& run, std::int64_t checks) {
   return verdict.empty() ? "failed" : std::string(verdict);
 }
 
-/// One question: its problems, and what was said so far.
+/// One question: its problems and the answers so far.
 class Asking {
  public:
   Asking(const Pattern& pattern, std::int64_t dim, std::optional<std::int64_t> hidden, int threads,
@@ -109,7 +109,7 @@ class Asking {
     return free_problem(pattern_, *signs_, dim_, attempt, threads_);
   }
 
-  /// Runs one solver; its answer is the last of the runs.
+  /// Runs one solver and appends its answer to the runs.
   ProgramRun run_one(const Installed& installed, const std::string& text, std::int64_t checks,
                      bool as_written, double seconds) {
     std::vector<std::string> arguments = installed.solver->options;
@@ -123,19 +123,19 @@ class Asking {
     return run;
   }
 
-  /// One attempt: a problem, how long a case may take, and the cases that were refuted.
+  /// One attempt: a problem, the time for each case, and the cases that were refuted.
   struct Attempt {
     const RealProblem& problem;
     double seconds;
     bool as_written;
     bool split;
-    bool relaxed;  ///< less is asked than the question asks, so that only a no means anything
+    bool relaxed;  ///< the problem asks for less than the question, so only unsat counts
     std::vector<std::string> refuted;
     double refuted_seconds = 0;
   };
 
   /// Whether the case `given` is refuted, by itself or by its own cases, which are those of the
-  /// signs of one more vector. Ends the search with a witness if it is not.
+  /// signs of one more vector. If it is satisfiable, sets the witness, which ends the search.
   bool refutes(Attempt& attempt, const std::string& given, std::size_t depth) {
     const RealProblem& problem = attempt.problem;
     const bool last = !attempt.split || depth == problem.cases.size() ||
@@ -158,14 +158,14 @@ class Asking {
         said_sat_ = true;
         if (const auto values = smt_values(run.output, problem.unknowns))
           answer_.witness = problem.seal(*values);
-        return false;  // without a witness, f64 does not hold these numbers; another attempt's may
-                       // do
+        // Without a witness f64 cannot hold these numbers; those of another attempt may fit.
+        return false;
       }
     }
     if (last) return false;
     const std::vector<std::string>& entries = problem.cases[depth];
-    for (std::uint64_t signs = 1; signs < std::uint64_t{1} << entries.size();
-         ++signs) {  // not all are negative
+    // Entries sum to 1, so not all are negative: signs start from 1.
+    for (std::uint64_t signs = 1; signs < std::uint64_t{1} << entries.size(); ++signs) {
       std::string inner = given;
       for (std::size_t e = 0; e < entries.size(); ++e)
         inner += smt_sign(entries[e], (signs >> e & 1U) != 0);
@@ -174,8 +174,8 @@ class Asking {
     return true;
   }
 
-  /// What is impossible for free queries and keys is so for those that share inputs, and is easier
-  /// to refute.
+  /// Tries to refute free queries and keys. What is impossible for these is also impossible for
+  /// those that share inputs, and it is easier to refute.
   bool refuted_without_sharing() {
     const auto problem = signs_ ? free_problem(pattern_, *signs_, dim_, 0, threads_) : std::nullopt;
     if (!problem) return false;
@@ -186,7 +186,7 @@ class Asking {
     return true;
   }
 
-  /// Whether the question is answered, or will not be.
+  /// Makes one attempt; returns whether it answered the question.
   bool answers(const RealProblem& problem, std::uint64_t number, double seconds) {
     Attempt attempt{problem, seconds, number % 2 == 1, number >= whole_attempts, false, {}, 0};
     if (refutes(attempt, {}, 0)) {
@@ -198,7 +198,7 @@ class Asking {
     return answer_.witness.has_value();
   }
 
-  /// Asks the other solvers about what the first refuted.
+  /// Asks the other solvers about what the first one refuted.
   void believe(const Attempt& attempt) {
     SolverSaid refuted{{{installed_[0].version, "unsat", attempt.refuted_seconds}},
                        attempt.problem.text};

@@ -1,11 +1,12 @@
-// Why nothing is lost. A dimension d asks for vectors p_i of the points (one side of the sign
-// matrix) and c_j of the cuts (the other) in R^(d+1) with sign(p_i·c_j) as the matrix says. These
-// conditions are open, so any d + 1 points may be taken independent, and a change of basis makes
-// them the unit vectors: entry l of c_j then has the sign of the matrix at point l. Positive
-// factors of p_i and c_j change nothing, nor does a factor −1 on p_i if it is one on its signs: so
-// the first cut may be said to be + everywhere, and coordinates be scaled until it is the vector of
-// ones. Then every other p_i is scaled until its coordinates sum to 1, and every c_j until its
-// first entry is ±1. Conversely numbers that obey the conditions are such vectors.
+// Why the problem is equivalent to the question. A witness with d columns amounts to vectors p_i of
+// the points (one side of the sign matrix) and c_j of the cuts (the other side) in R^(d+1) such
+// that sign(p_i·c_j) is the matrix. These conditions are open, so any d + 1 points may be taken
+// independent, and a change of basis makes them the unit vectors; entry l of c_j then has the sign
+// of the matrix at point l. Positive factors of p_i and c_j change nothing, and neither does a
+// factor −1 of p_i that is also applied to its signs. So the first cut may be taken as +
+// everywhere, and the coordinates may be scaled until it is the vector of ones. Then every other
+// p_i is scaled until its coordinates sum to 1, and every c_j until its first entry is ±1.
+// Conversely, numbers that obey the conditions are such vectors.
 #include <cmath>
 
 #include "lab/decide/solvers/real_problem.h"
@@ -15,13 +16,13 @@
 namespace tamis::lab::decision {
 namespace {
 
-/// The matrix seen from one side, in the order of an attempt, and what its vectors are called.
+/// The sign matrix seen from one side, in the order of an attempt, and the names of its vectors.
 struct Sides {
   const SignMatrix& signs;
   std::int64_t dim;
   bool points_are_columns;
   std::vector<std::int64_t> points, cuts;
-  std::vector<bool> turned;  ///< by place among points: its signs are read the other way round
+  std::vector<bool> turned;  ///< for each point in that order: its signs are negated
 
   [[nodiscard]] bool sign(std::size_t point, std::size_t cut) const {
     const bool entry = points_are_columns ? signs.at(cuts[cut], points[point])
@@ -46,7 +47,7 @@ struct Sides {
 Sides make_sides(const SignMatrix& signs, std::int64_t dim, std::uint64_t attempt) {
   Sides sides{signs, dim, signs.cols <= signs.rows, {}, {}, {}};
   sides.points = attempt_order(sides.points_are_columns ? signs.cols : signs.rows, attempt);
-  // Row 0, of ones, is the first cut if rows are the cuts, so that no column is turned.
+  // If rows are the cuts, row 0, of ones, is the first cut, so that no column is turned.
   sides.cuts = attempt_order(sides.points_are_columns ? signs.rows : signs.cols, 0);
   sides.turned.assign(sides.points.size(), false);
   for (std::size_t i = 0; i < sides.points.size(); ++i) sides.turned[i] = !sides.sign(i, 0);
@@ -103,7 +104,8 @@ SmtText write(const Pattern& pattern, const Sides& sides) {
 
 using Vectors = std::vector<std::vector<double>>;
 
-/// Of the points and cuts, by kind, from the numbers in the order in which `write` asked for them.
+/// The vectors of the points and cuts, by kind, from the numbers in the order in which `write`
+/// asked for them.
 void read(const Sides& sides, std::span<const double> values, Vectors& points, Vectors& cuts) {
   const auto dim = static_cast<std::size_t>(sides.dim);
   std::size_t next = 0;
@@ -126,8 +128,9 @@ void read(const Sides& sides, std::span<const double> values, Vectors& points, V
   }
 }
 
-/// Columns are vectors v_j of R^(d+1), the row of ones is u with u·v_j > 0: in a basis with u in
-/// the place of the unit vector where u is largest, and scaled, v_j = (1, key).
+/// The keys. Columns are vectors v_j of R^(d+1), and u·v_j > 0 for the vector u of the row of ones.
+/// In a basis where u takes the place of the unit vector at its largest entry, and after scaling,
+/// v_j = (1, key).
 std::vector<double> keys_of(const Vectors& columns, const std::vector<double>& ones,
                             const std::vector<std::int64_t>& kind_of) {
   std::size_t largest = 0;

@@ -1,18 +1,19 @@
-// Why nothing is lost. With inputs of H columns, [q_i | k_i] lies in a subspace of dimension H of
-// R^(2d). Keys may be moved by one vector for all, which adds a number to each row of logits: so
-// what is asked is that the points (q_i, k_i) lie in an affine subspace of dimension H, that is,
-// obey p = 2d − H affine relations. (An affine subspace in general position is moved into a linear
-// one by moving keys alone.) The conditions on logits are open, so all is in general position:
-//   - an affine map of the keys, with its inverse transposed on the queries, makes d + 1 keys the
-//   origin and the
-//     unit vectors;
-//   - the relations can be solved for the last p entries of q_i: these are an affine function of
-//   k_i plus a linear
-//     one of the other entries. An affine function on R^d is given by its values at the d + 1 fixed
-//     keys, where it is free; so these d + 1 queries are free, and for every other i, with λ the
-//     barycentric coordinates of k_i, v the first d − p entries of queries and s a p × (d − p)
-//     matrix,
-//       q_i = Σ λ_l·q_l + s·(v_i − Σ λ_l·v_l)   in the last p entries.
+// Why the problem is equivalent to the question. Here d is the number of columns of q and k (`dim`)
+// and H = d_hid (`hidden`). With inputs of H columns, [q_i | k_i] lies in a subspace of R^(2d) of
+// dimension H. All keys may be moved by one vector, which adds a number to each row of logits. So
+// the question is whether the points (q_i, k_i) can lie in an affine subspace of dimension H, that
+// is, obey p = 2d − H affine relations. (An affine subspace in general position becomes a linear
+// one by moving keys alone.) The conditions on logits are open, so everything may be taken in
+// general position:
+//   - An affine map of the keys, with its inverse transposed on the queries, makes d + 1 keys the
+//     origin and the unit vectors.
+//   - The relations can be solved for the last p entries of q_i, which are then an affine
+//     function of k_i plus a linear one of the other entries. An affine function on R^d is given
+//     by its values at the d + 1 fixed keys, where it is free, so these d + 1 queries are free.
+//     For every other i,
+//       q_i = Σ λ_l·q_l + s·(v_i − Σ λ_l·v_l)   in the last p entries,
+//     where λ are the barycentric coordinates of k_i, v the first d − p entries of queries and s is
+//     a p × (d − p) matrix.
 #include <cmath>
 
 #include "lab/decide/solvers/real_problem.h"
@@ -24,14 +25,13 @@ namespace {
 
 constexpr Conditions weak_conditions{.weak = true};
 
-/// Sizes, and where unknowns are among the numbers of a model.
+/// The sizes, and the order of the elements.
 struct Shape {
   std::int64_t n, dim, hidden;
-  std::vector<std::int64_t> order;  ///< the first dim + 1 are fixed keys
+  std::vector<std::int64_t> order;  ///< the first dim + 1 elements have fixed keys
 
-  [[nodiscard]] std::int64_t bound() const {
-    return std::max<std::int64_t>(0, 2 * dim - hidden);
-  }  ///< p
+  /// p, the number of entries of a query that the relations determine.
+  [[nodiscard]] std::int64_t bound() const { return std::max<std::int64_t>(0, 2 * dim - hidden); }
   [[nodiscard]] std::int64_t loose() const { return dim - bound(); }
   [[nodiscard]] std::int64_t vertices() const { return std::min(n, dim + 1); }
 };
@@ -47,8 +47,8 @@ const char* const meaning =
     "keys of "
     "a simplex.\n";
 
-/// The weights of an element that is no vertex: w for the origin, the entries of its key for the
-/// unit vectors.
+/// Writes the keys. For an element that is no vertex, its barycentric weights are w for the origin
+/// and the entries of its key for the unit vectors.
 void write_keys(const Shape& shape, SmtText& text) {
   for (std::int64_t place = 0; place < shape.n; ++place) {
     const std::int64_t j = shape.order[static_cast<std::size_t>(place)];
@@ -66,7 +66,7 @@ void write_keys(const Shape& shape, SmtText& text) {
   }
 }
 
-/// Σ λ_l·q_l in one entry, by the names of the vertices' queries.
+/// The terms of Σ λ_l·q_l in one entry, by the names of the vertices' queries.
 std::vector<std::string> mixture(const Shape& shape, std::int64_t element, std::int64_t entry) {
   std::vector<std::string> terms = {
       fmt::format("(* w_{} q_{}_{})", element, shape.order[0], entry)};
@@ -119,7 +119,7 @@ Matrix zeros(std::int64_t rows, std::int64_t cols) {
                 std::vector<double>(static_cast<std::size_t>(cols)));
 }
 
-/// What a model says, as x = (key, v) and q = (v, slope·key + offset + s·v).
+/// The numbers of a model, as x = (key, v) and q = (v, slope·key + offset + s·v).
 struct Relations {
   Matrix keys, v;              // n × dim, n × (dim − p)
   Matrix slope, s;             // p × dim, p × (dim − p)
@@ -144,7 +144,7 @@ Relations read(const Shape& shape, std::span<const double> values) {
         r.v[static_cast<std::size_t>(shape.order[static_cast<std::size_t>(place)])];
     for (double& number : v) number = values[next++];
     for (std::size_t e = 0; place < shape.vertices() && e < r.offset.size(); ++e) {
-      double rest = values[next++];  // of the query's entry, without what v gives
+      double rest = values[next++];  // the query's entry without the part from v
       for (std::size_t c = 0; c < v.size(); ++c) rest -= r.s[e][c] * v[c];
       if (place == 0)
         r.offset[e] = rest;
@@ -155,8 +155,8 @@ Relations read(const Shape& shape, std::span<const double> values) {
   return r;
 }
 
-/// t with slope·t = −offset, zero where it is free; nothing if the rows of the slope depend on each
-/// other.
+/// A vector t with slope·t = −offset, zero in its free entries; nothing if the rows of the slope
+/// are dependent.
 std::optional<std::vector<double>> origin_of(Matrix slope, std::vector<double> offset,
                                              std::int64_t dim) {
   std::vector<double> t(static_cast<std::size_t>(dim));
@@ -214,8 +214,8 @@ std::optional<Witness> witness_of(const Shape& shape, const Relations& r, DType 
   return witness;
 }
 
-/// Solvers like zeros, which are not in general position: a little noise on the slope is tried,
-/// less and less of it.
+/// Makes a witness of the numbers of a model. Solvers prefer zeros, which are not in general
+/// position, so a little noise on the slope is tried, less and less of it.
 std::optional<realisation::Sealed> seal_shared(const Pattern& pattern, const Shape& shape,
                                                std::span<const double> values, int threads) {
   const Relations model = read(shape, values);

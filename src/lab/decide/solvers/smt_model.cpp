@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
 
-/// Words and brackets, one after the other; empty at the end.
+/// Reads words and brackets one after the other; returns an empty token at the end.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
@@ -34,7 +34,8 @@ std::optional<double> decimal(std::string_view word) {
   return number;
 }
 
-/// A number that begins with this token. Two levels below it at most: (- (/ 1 2)).
+/// A number that begins with the token `first`, such as (- (/ 1 2)), nested at most two levels
+/// deep.
 std::optional<double> number(Tokens& tokens, std::string_view first, int depth = 0) {
   if (first != "(") return decimal(first);
   if (depth == 2) return std::nullopt;

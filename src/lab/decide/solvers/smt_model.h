@@ -1,4 +1,4 @@
-// Reads what a solver answers: sat, unsat or unknown, and the numbers of a model.
+// Reads a solver's answer: sat, unsat or unknown, and the numbers of a model.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tamis::lab::decision {
 
-/// What so many (check-sat) come to, of which one must be satisfiable: "sat" if one says so,
-/// "unsat" if all do, else "unknown"; empty if there are fewer answers.
+/// The joint verdict of the first `checks` (check-sat) answers, of which one must be satisfiable:
+/// "sat" if one is, "unsat" if all are unsat, else "unknown"; empty if there are fewer answers.
 std::string_view smt_verdict(std::string_view output, std::int64_t checks = 1);
 
-/// The numbers that (get-value (…)) printed after a sat, in the order of `names`, to f64; nothing
-/// if one is missing or is no number: a decimal, perhaps cut short and so marked with "?", (- …) or
-/// (/ … …).
+/// The numbers that (get-value (…)) printed after a sat, in the order of `names`, converted to f64.
+/// A number is a decimal, perhaps truncated and then marked with "?", or (- …) or (/ … …). Nothing
+/// if one is missing or is not a number.
 std::optional<std::vector<double>> smt_values(std::string_view output,
                                               const std::vector<std::string>& names);
 

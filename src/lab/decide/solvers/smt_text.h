@@ -1,5 +1,5 @@
-// SMT-LIB 2 over the reals, written term by term. Numbers that are fixed or follow from others are
-// definitions, so that conditions read the same for all.
+// Writes SMT-LIB 2 over the reals, term by term. Numbers that are fixed or follow from others
+// become definitions, so that conditions are written in the same way for all.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace tamis::lab::decision {
 
-/// A sum of terms; "0.0" of none.
+/// A sum of terms; "0.0" if there are none.
 inline std::string smt_sum(const std::vector<std::string>& terms) {
   if (terms.empty()) return "0.0";
   if (terms.size() == 1) return terms[0];

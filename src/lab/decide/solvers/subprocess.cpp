@@ -32,8 +32,8 @@ constexpr int poll_ms = 20;
              std::generic_category().message(errno));
 }
 
-/// A descriptor and its owner. Above 2, so that no dup2 of the child meets itself when the caller
-/// has closed its standard streams.
+/// Owns a file descriptor. It keeps it above 2, so that no dup2 in the child has equal arguments
+/// when the caller has closed its standard streams.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -71,8 +71,8 @@ Pipe make_pipe(const std::string& name) {
   return pipe;
 }
 
-/// What the child needs, all of it made before the fork: afterwards memory may be locked by a
-/// thread that does not exist there.
+/// What the child needs. All of it is made before the fork: afterwards the heap may be locked by a
+/// thread that does not exist in the child.
 struct Start {
   std::string path;
   std::vector<char*> argv;
@@ -83,8 +83,9 @@ struct Start {
   pid_t parent = 0;
 };
 
-/// Only calls that are safe after a fork of a process with threads. Signals are blocked until the
-/// handlers of the caller's program are gone; its mask and ignored signals are not handed down.
+/// Becomes the program. Makes only calls that are safe after a fork of a process with threads.
+/// Signals stay blocked until the handlers of the caller's program are gone; its signal mask and
+/// ignored signals are not passed on.
 [[noreturn]] void become(const Start& start) {
   const auto limit = [](auto what, rlim_t soft, rlim_t hard) {
     const struct rlimit value { soft, hard };
@@ -106,8 +107,8 @@ struct Start {
   good = good && limit(RLIMIT_CORE, 0, 0) && limit(RLIMIT_FSIZE, file, file) &&
          limit(RLIMIT_CPU, start.cpu_seconds, start.cpu_seconds + 1) &&
          limit(RLIMIT_AS, memory, memory);
-  // What the caller's program opened without O_CLOEXEC stays its own, where Linux has the call
-  // (5.11).
+  // Descriptors that the caller's program opened without O_CLOEXEC are not passed on, where Linux
+  // has this call (5.11).
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (good) {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -118,7 +119,7 @@ struct Start {
   ::_exit(127);
 }
 
-/// The process and its group; both are dead when it goes.
+/// The child process and its group; the destructor kills both.
 class Child {
  public:
   explicit Child(const Start& start, const std::string& name) {
@@ -132,20 +133,20 @@ class Child {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     errno = error;
     if (pid_ < 0) fail_system(name, "no process can be made");
-    ::setpgid(pid_, pid_);  // the child does the same; whoever is first
+    ::setpgid(pid_, pid_);  // the child does the same; whichever comes first
   }
   ~Child() { end(); }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Whether it has ended by itself; it stays a zombie, so that its number means it until `end`.
+  /// Whether it has ended by itself. It stays a zombie, so that its id remains valid until `end`.
   [[nodiscard]] bool ended() const {
     siginfo_t info{};
     const int got = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
     return got != 0 ? errno == ECHILD : info.si_pid == pid_;
   }
-  /// Kills what is left of the group and reaps the process. `status` stays −1 if the system has no
-  /// more.
+  /// Kills the rest of the group and reaps the process. `status` stays −1 if the system no longer
+  /// has it.
   void end() {
     if (pid_ < 0) return;
     ::kill(-pid_, SIGKILL);
@@ -157,15 +158,15 @@ class Child {
     pid_ = -1;
   }
 
-  int status = -1;  ///< as wait gives it
+  int status = -1;  ///< as wait4 returns it
   struct rusage usage {};
 
  private:
   pid_t pid_ = -1;
 };
 
-/// Reads what is there, some pipefuls at most: a program may write faster than this reads. Closes
-/// at the end of the stream.
+/// Reads what is available, at most 16 pipefuls, since a program may write faster than this reads.
+/// Closes `from` at the end of the stream.
 void drain(Descriptor& from, std::string& into, std::size_t limit, bool& truncated) {
   std::array<char, 65536> buffer;
   for (int times = 0; times < 16 && from.open(); ++times) {
@@ -198,7 +199,7 @@ void judge(const Child& child, rlim_t cpu_seconds, ProgramRun& run) {
   if (signal == SIGXCPU || (signal == SIGKILL && used_up))
     run.ended = Ended::time;
   else if (signal == SIGKILL || complains_of_memory(run.errors) || complains_of_memory(run.output))
-    run.ended = Ended::memory;  // nobody else kills: the system, for want of memory
+    run.ended = Ended::memory;  // only the system kills, for want of memory
   else if (signal != 0)
     run.ended = Ended::failed;
 }
@@ -232,7 +233,8 @@ ProgramRun run_program(const std::string& name, const std::vector<std::string>& 
   run.ended = Ended::time;
   if (part.over()) return run;
 
-  start.argv.push_back(const_cast<char*>(start.path.c_str()));  // execv promises not to write
+  // Execv does not write to its arguments.
+  start.argv.push_back(const_cast<char*>(start.path.c_str()));
   for (const std::string& argument : arguments)
     start.argv.push_back(const_cast<char*>(argument.c_str()));
   start.argv.push_back(nullptr);
@@ -243,7 +245,7 @@ ProgramRun run_program(const std::string& name, const std::vector<std::string>& 
   if (!start.input.open()) fail_system(name, "/dev/null cannot be opened");
   start.limits = &limits;
   start.parent = ::getpid();
-  // The wall clock rules; this is for when this process is stopped meanwhile.
+  // The wall clock decides; this limit matters if this process is stopped meanwhile.
   start.cpu_seconds = static_cast<rlim_t>(std::min(part.left(), 1e9)) + 2;
 
   const auto begin = std::chrono::steady_clock::now();
@@ -264,7 +266,7 @@ ProgramRun run_program(const std::string& name, const std::vector<std::string>& 
     }
     std::array<pollfd, 2> streams = {pollfd{start.output.read.get(), POLLIN, 0},
                                      pollfd{start.errors.read.get(), POLLIN, 0}};
-    // Without streams left to watch the end is near.
+    // If both streams are closed, the program is about to end.
     const bool watching = start.output.read.open() || start.errors.read.open();
     ::poll(streams.data(), streams.size(), watching ? poll_ms : 1);
     read_all();

@@ -22,8 +22,8 @@ namespace {
 constexpr std::string_view name_begins = "tamis-decide-";
 constexpr const char* lock_name = ".lock";
 
-/// The machine, as it was last started. Empty where the system does not say: then nothing is known
-/// to be left.
+/// An id of this machine since its last start. Empty where the system does not give one; then no
+/// folder is ever cleared.
 std::string this_machine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -31,7 +31,7 @@ std::string this_machine() {
   return id;
 }
 
-/// A descriptor, closed with its owner.
+/// Owns a file descriptor.
 class Opened {
  public:
   explicit Opened(int fd) : fd_(fd) {}
@@ -52,7 +52,7 @@ bool is_ours(int fd, mode_t type) {
          status.st_uid == ::geteuid();
 }
 
-/// The names in a folder.
+/// The names of the entries of a folder.
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
   const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,22 +66,23 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-/// The lock of a folder that has just been made, held. The machine is written once it is: a folder
-/// that says one is locked or left. Where the file system has no locks, none is said, and the
-/// folder is never taken for one that was left.
+/// Makes and holds the lock of a new folder. The machine's id is written once the lock is held, so
+/// a folder that has an id is locked or its process has ended. Where the file system has no locks,
+/// no id is written, and the folder is never cleared by others.
 int hold_lock(const std::string& folder) {
   const int lock = ::open((folder + "/" + lock_name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                           S_IRUSR | S_IWUSR);
   int said = -1;
-  do said = ::flock(lock, LOCK_EX);  // at most as long as another process looks whether it is held
+  // Waits at most while another process checks whether it is held.
+  do said = ::flock(lock, LOCK_EX);
   while (said != 0 && errno == EINTR);
   const std::string machine = this_machine();
   if (said == 0) (void)!::write(lock, machine.data(), machine.size());
   return lock;
 }
 
-/// Whether the folder is one that was left; it is then cleared, its lock last, so that what an
-/// interrupted clearing leaves is still known.
+/// Removes the folder if its process has ended; returns whether it did. The lock is removed last,
+/// so that the rest of an interrupted removal is still recognised.
 bool clear_if_left(int root, const std::string& name, const std::string& machine) {
   const Opened folder(
       ::openat(root, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

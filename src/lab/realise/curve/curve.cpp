@@ -13,7 +13,7 @@ Curve::Curve(MomentKind kind, std::int64_t n, std::int64_t k) : kind_(kind), n_(
     if (kind == MomentKind::line) {
       const long double apart = step * at;
       gap_.push_back(static_cast<double>(apart * apart));
-      // The middle is subtracted first, so that points are symmetric.
+      // The middle is subtracted first, so that the points are symmetric.
       point_.push_back(n > 1 ? (2 * at - (count - 1)) / (count - 1) : 0);
     } else {
       const long double angle = std::numbers::pi_v<long double> * at / count;
@@ -36,7 +36,7 @@ void Curve::key(std::int64_t position, std::span<double> out) const {
     return;
   }
   for (std::int64_t h = 1; h <= k_; ++h) {
-    // e^iht is the root at position h·p: no error grows with h.
+    // e^iht is the root at position h·p, so no error grows with h.
     const Complex& root = root_[static_cast<std::size_t>(position * h % n_)];
     out[static_cast<std::size_t>(h - 1)] = static_cast<double>(root.real());
     out[static_cast<std::size_t>(k_ + h - 1)] = static_cast<double>(root.imag());
@@ -66,7 +66,8 @@ void Curve::add_on_line(std::span<const std::int64_t> set, long double weight,
 
 void Curve::add_on_circle(std::span<const std::int64_t> set, long double weight,
                           std::span<long double> out) const {
-  // c_h of Σ c_h·e^iht for h ≥ 0; those below are the conjugates, as the sum is real.
+  // The coefficients c_h of Σ c_h·e^iht for h ≥ 0; the others are their conjugates, as the sum is
+  // real.
   std::vector<Complex> c{1};
   for (const std::int64_t s : set) {
     // 1 − cos(t − a) = 1 − ½e^−ia·e^it − ½e^ia·e^−it

@@ -1,8 +1,9 @@
-// The curves of `moment`: n points, a key on each, and for any set S of them the function that is
-// zero on S and positive elsewhere, as a combination of a key's coordinates.
+// The two curves of method moment: n points with a key at each, and for any set S of points a
+// function that is zero on S and positive at all other points. The function is a linear combination
+// of a key's coordinates and a constant.
 //   line    points −1 … 1, keys (t, t², …, t^2k),                           ∏(t − t_s)²
 //   circle  angles 2πp/n,  keys (cos t, …, cos kt, sin t, …, sin kt),       ∏(1 − cos(t − t_s))
-// Points are told apart by their position 0 … n − 1. Memory: 24 or 40 bytes per point.
+// A point is given by its position 0 … n − 1. Memory: 24 or 40 bytes per point.
 #pragma once
 
 #include <complex>
@@ -17,22 +18,22 @@ enum class MomentKind { line, circle };
 
 class Curve {
  public:
-  /// k ≥ 1 is the most points of a set.
+  /// k ≥ 1 is the largest size of a set S.
   Curve(MomentKind kind, std::int64_t n, std::int64_t k);
 
   [[nodiscard]] std::int64_t dim() const { return 2 * k_; }
   [[nodiscard]] std::int64_t points() const { return n_; }
-  /// At least the norm of every key.
+  /// An upper bound on the norm of every key.
   [[nodiscard]] double key_norm() const;
   void key(std::int64_t position, std::span<double> out) const;
 
-  /// (t − s)² or 1 − cos(t − s): one factor of the product, for two positions.
+  /// One factor of the product, (t − s)² or 1 − cos(t − s), for two positions.
   [[nodiscard]] double gap(std::int64_t a, std::int64_t b) const {
     return gap_[static_cast<std::size_t>(std::abs(a - b))];
   }
-  /// coefficients += weight · those of the product over `set`, without its constant.
-  /// O(|set|²) operations in long double, whose rounding is far below that of the double they end
-  /// in.
+  /// Adds weight times the coefficients of the product over `set`, without its constant term, to
+  /// `coefficients`. O(|set|²) operations in long double, whose rounding is far below that of the
+  /// doubles in which they end up.
   void add_product(std::span<const std::int64_t> set, long double weight,
                    std::span<long double> coefficients) const;
 
@@ -46,7 +47,7 @@ class Curve {
   MomentKind kind_;
   std::int64_t n_;
   std::int64_t k_;
-  std::vector<double> gap_;         ///< by distance of positions
+  std::vector<double> gap_;         ///< by the distance of two positions
   std::vector<long double> point_;  ///< t, on the line
   std::vector<Complex> root_;       ///< e^it, on the circle
 };

@@ -13,7 +13,7 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// One row on the curve.
+/// One row of the pattern on the curve; v_s and gap are those of moment.h.
 struct RowOnCurve {
   std::vector<std::int64_t> set;  ///< positions of its nonzeros
   std::vector<double> value;      ///< v_s
@@ -40,7 +40,7 @@ RowOnCurve row_on_curve(const Pattern& pattern, const Conditions& conditions, co
   return result;
 }
 
-/// P and r at a point that is not in the set.
+/// The values of P and r at a point outside the set.
 struct Values {
   double p = 1;
   double r = 0;
@@ -55,10 +55,10 @@ Values values_at(const Curve& curve, const RowOnCurve& row, std::int64_t positio
   return result;
 }
 
-/// Multiples of the least β to try, where rounding spoils it.
+/// Multiples of the least β to try where rounding spoils it.
 constexpr std::array<double, 10> multiples{1, 1.03, 1.1, 1.25, 1.5, 2, 3, 4, 8, 16};
 
-/// What queries are made with.
+/// Makes the query of one row.
 struct Maker {
   const Pattern& pattern;
   const Conditions& conditions;
@@ -66,7 +66,7 @@ struct Maker {
   const std::vector<std::int64_t>& position;
   const RowTrial& trial;
   Arithmetic hold_in;
-  double needed;  ///< between nonzeros and zeros
+  double needed;  ///< least difference of logits between nonzeros and zeros
 
   void make(std::int64_t i, std::span<double> query, RowTrial::Scratch& scratch) const {
     const RowOnCurve row = row_on_curve(pattern, conditions, curve, position, i);
@@ -122,7 +122,7 @@ struct Maker {
   }
 };
 
-/// Between two reports: some tenths of a second.
+/// Work between two progress reports: some tenths of a second.
 constexpr std::int64_t products_per_report = std::int64_t{1} << 24;
 
 }  // namespace

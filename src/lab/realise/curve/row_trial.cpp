@@ -35,8 +35,9 @@ RowTrial::RowTrial(const Pattern& pattern, const Conditions& conditions,
     key_norm_ = std::max(key_norm_, norm_of(keys.subspan(first, width)));
 }
 
-/// A difference of two computed logits is within 2·γ_m·‖q‖‖k‖ of the exact one; the rest covers the
-/// norms of rounded numbers and the logarithms below.
+/// Bounds the rounding error of a condition. A difference of two computed logits is within
+/// 2·γ_m·‖q‖‖k‖ of the exact one; the rest covers the norms of rounded numbers and the logarithms
+/// in `margin`.
 double RowTrial::off(std::span<const double> query) const {
   return static_cast<double>(query.size() + 4) * 0x1p-52 * norm_of(query) * key_norm_ + 0x1p-40;
 }

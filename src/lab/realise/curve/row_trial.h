@@ -1,6 +1,6 @@
-// Would a query satisfy its row's conditions, with logits in f64 or f32? A quick check in plain
-// floating point for constructions that choose among queries; verification of the whole stays with
-// `verify`.
+// Checks quickly, in plain floating point, whether a query satisfies the conditions of its row with
+// logits in f64 or f32. It is for constructions that choose among queries; `verify` remains the
+// verification of the whole.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace tamis::lab::realisation {
 
-/// The keys of a candidate, ready for trials. Memory: 16 or 28 bytes per element of the keys.
-/// Read-only after it is made: safe to use from many threads, each with its own scratch.
+/// The keys of a candidate, prepared for trials. Memory: 16 or 28 bytes per element of the keys.
+/// Read-only once made, so many threads can use it, each with its own Scratch.
 class RowTrial {
  public:
   struct Scratch {
@@ -28,10 +28,11 @@ class RowTrial {
   RowTrial(const Pattern& pattern, const Conditions& conditions, std::span<const double> keys,
            std::int64_t dim);
 
-  /// Whether row i holds in f64 and, by more than f64 can be off, exactly. columns·dim
-  /// multiply-adds.
+  /// Whether row i holds in f64 and also in exact arithmetic, by a margin above the largest
+  /// rounding error. columns·dim multiply-adds.
   bool holds(std::int64_t i, std::span<const double> query, Scratch& scratch) const;
-  /// Whether it also holds with queries and keys rounded to f32: in f32, in f64 and exactly.
+  /// Whether the row also holds with queries and keys rounded to f32: in f32, in f64 and in exact
+  /// arithmetic.
   bool holds_in_f32(std::int64_t i, std::span<const double> query, Scratch& scratch) const;
 
  private:
@@ -44,7 +45,7 @@ class RowTrial {
   double key_norm_ = 0;
   verification::KeyBlocks<double> f64_;
   verification::KeyBlocks<float> f32_;
-  verification::KeyBlocks<double> rounded_;  ///< of the numbers of f32_
+  verification::KeyBlocks<double> rounded_;  ///< the numbers of f32_ in f64
 };
 
 }  // namespace tamis::lab::realisation

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_passes = 24;
 constexpr int tries = 16;
-constexpr double most_work = 2e9;  // gaps looked at by all passes
+constexpr double most_work = 2e9;  // gaps examined by all passes together
 
 class Search {
  public:
@@ -38,7 +38,8 @@ class Search {
   }
 
  private:
-  /// An exchange changes the rows of two columns, before and after; a row has k² gaps.
+  /// The gaps examined in a pass. An exchange affects the rows of two columns, each before and
+  /// after, and a row has k² gaps.
   [[nodiscard]] double work_per_pass() const {
     double gaps = 0;
     for (std::int64_t row = 0; row < pattern_.rows; ++row) {
@@ -50,7 +51,8 @@ class Search {
     return tries * 4 * rows_per_column * gaps;
   }
 
-  /// Column j at j·stride mod n, for strides near fractions of n: neighbours go to opposite ends.
+  /// Puts column j at position j·stride mod n. Strides near fractions of n put neighbours at
+  /// opposite ends; the best is taken.
   void choose_start() {
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::int64_t> chosen;
@@ -69,7 +71,7 @@ class Search {
     position_ = std::move(chosen);
   }
 
-  /// The nonzero of a row with the least ∏ gaps to the others, and that product.
+  /// The nonzero of a row with the least product of gaps to the others, and that product.
   struct Crowded {
     std::int64_t column;
     double product;
@@ -86,7 +88,7 @@ class Search {
     return most;
   }
 
-  /// What a row adds to the sum that is made small: squares, so that it follows the worst rows.
+  /// The share of a row in the sum that is minimised. Squares make the sum follow the worst rows.
   [[nodiscard]] double cost(std::int64_t row) const {
     if (pattern_.columns_of(row).size() < 2) return 0;
     const double product = most_crowded(row).product;
@@ -103,8 +105,8 @@ class Search {
     return sum;
   }
 
-  /// Of the rows with a nonzero in column a or b; a row that has both counts twice, before and
-  /// after alike.
+  /// The cost of the rows with a nonzero in column a or b. A row that has both counts twice, before
+  /// and after an exchange alike.
   [[nodiscard]] double cost_around(std::int64_t a, std::int64_t b) const {
     double sum = 0;
     for (const std::int64_t column : {a, b})
@@ -118,7 +120,7 @@ class Search {
     std::swap(position_[static_cast<std::size_t>(a)], position_[static_cast<std::size_t>(b)]);
   }
 
-  /// For each row: moves its worst nonzero to the best of a few places.
+  /// For each row, moves its most crowded nonzero to the best of a few random positions.
   void improve(int pass) {
     for (std::int64_t row = 0; row < pattern_.rows; ++row) {
       if (pattern_.columns_of(row).size() < 2) continue;
@@ -134,7 +136,7 @@ class Search {
         exchange(worst, other);
         const double gain = before - cost_around(worst, other);
         exchange(worst, other);
-        if (!(gain > best_gain)) continue;  // nor if it is no number
+        if (!(gain > best_gain)) continue;  // also if the gain is NaN
         best_gain = gain;
         best = other;
       }
@@ -144,7 +146,7 @@ class Search {
 
   const Pattern& pattern_;
   const Curve& curve_;
-  std::vector<std::size_t> start_;  ///< of each column's rows
+  std::vector<std::size_t> start_;  ///< offsets of each column's rows in row_
   std::vector<std::int64_t> row_;
   std::vector<std::int64_t> position_;
 };

@@ -1,7 +1,7 @@
-// An order of columns along a curve in which the nonzeros of each row lie far apart: a row's factor
-// in `moment` is in proportion to 1/∏ gaps between its nonzeros, so near neighbours are what makes
-// it large. Random exchanges from the best of a few regular orders; a fixed number of passes over
-// the nonzeros.
+// Orders columns along a curve such that the nonzeros of each row lie far apart. A row's factor β
+// in `moment` is proportional to 1/∏ gaps between its nonzeros, so near neighbours make it large.
+// The search takes the best of a few regular orders and improves it by random exchanges, in a fixed
+// number of passes over the nonzeros.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace tamis::lab::realisation {
 
-/// The position of every column. Deterministic. Looks at 2·10⁹ gaps at most beside k² for each row:
-/// where columns have so many nonzeros that one pass would take more, as with all pairs, the best
-/// regular order is taken.
+/// Returns the position of every column. Deterministic. Beside k² gaps for each row it examines at
+/// most 2·10⁹ gaps. Where columns have so many nonzeros that one pass would take more, as with all
+/// pairs, the result is the best regular order.
 std::vector<std::int64_t> spread_columns(const Pattern& pattern, const Curve& curve);
 
 }  // namespace tamis::lab::realisation

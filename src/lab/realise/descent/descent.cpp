@@ -1,8 +1,8 @@
-// Queries and keys live in unit balls; logits are then multiplied by a norm product that is wanted
-// small. With a target R for it, row i asks for a gap of log(1/ε₁)/R between its support and the
-// other keys, and for ratios within ε₂ at that scale; squared hinges of both are lowered by Adam,
-// one step for all points at a time. The target follows the best product seen, at first well below
-// it, at last just below.
+// Queries and keys stay in unit balls; the logits are then multiplied by a norm product, which is
+// to be small. With a target R for it, row i asks for a gap of log(1/ε₁)/R between its support and
+// the other keys, and for ratios within ε₂ at that scale. Adam reduces the squared hinges of both,
+// one step for all points at a time. The target follows the best product seen: well below it at
+// first, just below it at the end.
 #include "lab/realise/descent/descent.h"
 
 #include <algorithm>
@@ -20,25 +20,25 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Found by trial on unions of permutations, n = 512 … 4096, dim = 4 … 32: each within a few percent
-// of the best.
-constexpr double first_rate = 0.2;   // of a step, as a share of the length of a point's coordinate
-constexpr double last_rate = 0.004;  // as a share of the first
-constexpr double rate_power = 0.7;   // by which it falls
-constexpr double first_share = 0.6;  // target as a share of the best product
-constexpr double last_share = 0.995;
-constexpr double list_margin =
-    0.2;                         // gap by which listed keys may miss the target, as a share of it
-constexpr double list_life = 4;  // steps that lists live, in gaps per distance moved
-constexpr double noise_share = 0.3;   // of a step's length: the least gap worth aiming at
-constexpr double ratio_share = 0.93;  // of ε₂ that ratios aim for
-constexpr double hopeless =
-    1.2;  // half way, a target this many times what is enough will not get there
-/// Pairs of row and key, times dimension, below which a step is over before a second thread has
-/// begun.
+// Found by trial on unions of permutations, n = 512 … 4096, dim = 4 … 32; each is within a few
+// percent of the best value.
+constexpr double first_rate = 0.2;   // length of a step, as a share of a point's typical coordinate
+constexpr double last_rate = 0.004;  // final step, as a share of the first
+constexpr double rate_power = 0.7;   // exponent with which the step falls
+constexpr double first_share = 0.6;  // first target, as a share of the best product
+constexpr double last_share = 0.995;  // last target, likewise
+// Keys are listed if they are within (1 + list_margin) gaps of the support.
+constexpr double list_margin = 0.2;
+// Lists are kept for list_life gaps divided by the distance that a point moves in a step.
+constexpr double list_life = 4;
+constexpr double noise_share = 0.3;   // the least gap to aim at, as a share of a step's length
+constexpr double ratio_share = 0.93;  // ratios aim to be within this share of ε₂
+// A target that is half way still this many times too large will not become small enough.
+constexpr double hopeless = 1.2;
+/// Below this product of rows, keys and dimension a step is over before a second thread has begun.
 constexpr std::int64_t serial_below = std::int64_t{1} << 19;
-/// Logits are f32: conditions are met with this share to spare, and what is left is the
-/// polishing's.
+/// Logits are f32, so conditions are met with this share to spare. The rest is left to
+/// `seal_shortest`.
 constexpr double spare = 1e-4;
 
 struct Moving {
@@ -48,15 +48,15 @@ struct Moving {
       : at(rows, dim, kernels), mean(at.x.size()), square(at.x.size()) {}
 };
 
-/// Scratch and sums of one part of the rows.
+/// Scratch memory and sums of one part of the rows.
 struct PartScratch {
   std::vector<float> grad_k;
   std::vector<float> grad_q;   // of one row
-  std::vector<float> support;  // its logits, then what pulls them
+  std::vector<float> support;  // logits of a row's support, then their derivatives
   double product = 0;
 };
 
-/// Rate and share of the step at p = 0 … 1 of the way.
+/// Step length and target share when a share p = 0 … 1 of the steps is done.
 struct Schedule {
   double p;
   double rate;
@@ -103,7 +103,7 @@ class Descent {
     const std::int64_t first = pattern_.row_start[row];
     return {column_.data() + first, static_cast<std::size_t>(pattern_.row_start[row + 1] - first)};
   }
-  /// Logits of the support of a row, in its part's scratch.
+  /// The logits of a row's support, written to the scratch memory of its part.
   std::span<float> support_logits(std::int64_t part, std::int64_t row) {
     const std::span<const std::int32_t> keys = support(row);
     float* s = part_[part].support.data();
@@ -135,14 +135,14 @@ class Descent {
   const DescentOptions& options_;
   const kernels::DescentKernels& kernel_;
   const int threads_;
-  const double gap_;  // between support and others, in logits of the witness
+  const double gap_;  // between support and other keys, in logits of the witness
   Moving q_, k_;
   Neighbours neighbours_;
   std::vector<std::int32_t> column_;
   std::vector<float> log_;
-  std::vector<float> floor_,
-      most_;  // per row: logits below the floor are not listed; the largest that are
-  std::vector<double> scale_;  // per row: what its query must be multiplied by
+  // Per row: logits below the floor are not listed; the largest listed logit.
+  std::vector<float> floor_, most_;
+  std::vector<double> scale_;  // per row: the factor that its query needs
   std::vector<PartScratch> part_;
   std::vector<float> best_q_, best_k_;
   std::vector<double> best_scale_;
@@ -163,9 +163,9 @@ void Descent::begin() {
   for (std::int64_t i = 0; i < q_.at.rows; ++i) onto_sphere(q_.at.row(i), q_.at.dim);
 }
 
-/// What to aim at before any iterate works. Steps are noise: a gap much smaller than their length
-/// cannot be kept, so that as they shorten the aim falls. Early on keys are to move apart as far as
-/// they go, by a rule of thumb for their angle.
+/// The target before any iterate meets the conditions. Steps act as noise: a gap much smaller than
+/// a step cannot be kept, so the target falls as steps shorten. Early on, keys should move as far
+/// apart as they can; a rule of thumb for their angle gives that distance.
 double Descent::attainable(const Schedule& now) const {
   const double target =
       gap_ / (noise_share * now.rate * std::sqrt(static_cast<double>(options_.dim)));
@@ -197,7 +197,7 @@ std::optional<Candidate> Descent::run(const ProgressCallback& progress) {
         keep();
         if (best <= options_.enough) break;
       }
-      // Where nothing improves a little less will do.
+      // If nothing has improved for long, a less ambitious target is set.
       const double share = step - better_at > 400 ? 1 - 0.4 * (1 - now.share) : now.share;
       target = std::min(best * share, attainable(now));
       if (options_.enough > 0 && now.p > 0.5 && target > hopeless * options_.enough) break;
@@ -213,7 +213,7 @@ std::optional<Candidate> Descent::run(const ProgressCallback& progress) {
   return kept();
 }
 
-/// Makes new lists; returns the norm product that the present points would need.
+/// Makes new neighbour lists; returns the norm product that the present points would need.
 double Descent::refresh(double target) {
   const auto wide = static_cast<float>((1 + list_margin) * gap_ / target);
   for_each_row([&](std::int64_t part, std::int64_t i) {
@@ -232,7 +232,7 @@ double Descent::refresh(double target) {
   return product;
 }
 
-/// How far the logits of a support, times a factor, less log A are apart.
+/// The spread of the logits of a support, multiplied by a factor, less log A.
 double spread_at(double factor, std::span<const float> s, const float* log) {
   double low = infinity;
   double high = -infinity;
@@ -244,8 +244,9 @@ double spread_at(double factor, std::span<const float> s, const float* log) {
   return high - low;
 }
 
-/// The least factor for the query of a row that meets its conditions; infinite if none does (or, of
-/// many nonzeros, the least that meets (23) does not).
+/// The least factor for the query of a row that meets its conditions, or infinity if there is none.
+/// Above 64 nonzeros only the least factor that meets (23) is tried, and the result is infinity if
+/// that does not meet (24).
 double Descent::scale_of(std::int64_t row, std::span<const float> s) const {
   const float least = *std::min_element(s.begin(), s.end());
   const double gap = static_cast<double>(least) - static_cast<double>(most_[row]);
@@ -256,7 +257,7 @@ double Descent::scale_of(std::int64_t row, std::span<const float> s) const {
   const float* log = log_.data() + pattern_.row_start[row];
   const double eps2 = conditions_.eps2 * (1 - spare);
   if (s.size() > 64)
-    return spread_at(low, s, log) < eps2 ? low : infinity;  // one factor, not all pairs
+    return spread_at(low, s, log) < eps2 ? low : infinity;  // all pairs would take too long
   for (std::size_t a = 0; a < s.size(); ++a)
     for (std::size_t b = 0; b < s.size(); ++b) {
       const double apart = static_cast<double>(s[a]) - static_cast<double>(s[b]);
@@ -271,7 +272,7 @@ double Descent::scale_of(std::int64_t row, std::span<const float> s) const {
   return low < high ? low : infinity;
 }
 
-/// One step of all points.
+/// Makes one step of all points.
 void Descent::move(double target, double rate, double correction) {
   core::parallel_for(neighbours_.parts(), threads_, [&](std::int64_t part, int) {
     std::fill(part_[part].grad_k.begin(), part_[part].grad_k.end(), 0.0F);
@@ -295,7 +296,8 @@ void Descent::move(double target, double rate, double correction) {
   });
 }
 
-/// Moves one query and adds what its row says of the keys to the part's gradient.
+/// Moves one query and adds the derivatives of its row with respect to the keys to the part's
+/// gradient.
 void Descent::move_query(std::int64_t part, std::int64_t row, double target, double rate,
                          double correction) {
   const std::int64_t stride = k_.at.stride;
@@ -328,7 +330,8 @@ void Descent::move_query(std::int64_t part, std::int64_t row, double target, dou
   into_ball(q, stride);
 }
 
-/// The derivative of the hinge of (24): logits less log A may spread by ε₂ around their middle.
+/// Adds the derivative of the hinge of (24) to `pull`: logits less log A may deviate from their
+/// middle by ε₂/2 at most, reduced by ratio_share.
 void Descent::pull_ratios(std::int64_t row, std::span<const float> s, float target,
                           float* pull) const {
   const float* log = log_.data() + pattern_.row_start[row];

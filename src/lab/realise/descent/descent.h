@@ -1,4 +1,5 @@
-// Witnesses by optimisation: Q and K of any dimension whose norm product is made small by descent.
+// Finds witnesses by optimisation: queries and keys of any dimension whose norm product is made
+// small by gradient descent. The cost is a given number of steps, each linear in the listed pairs.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,19 @@ struct DescentOptions {
   double enough = 0;          ///< stop at the first candidate whose norm product is at most this
   std::uint64_t seed = 0;
   int threads = 1;
-  const Candidate* start = nullptr;  ///< of the same sizes and dimension; null: `starting_points`
+  /// Of the same sizes and dimension; null: use `starting_points`.
+  const Candidate* start = nullptr;
 };
 
-/// The candidate of least norm product max‖q‖·max‖k‖ that was seen, keys in the unit ball, each
-/// query as long as its row needs (to four digits, in f32); none if no iterate met the conditions.
-/// The numbers are floats, but for the lengths of the queries. Deterministic for a seed, whatever
-/// the threads.
+/// Returns the candidate of least norm product max‖q‖·max‖k‖ that was seen, or nothing if no
+/// iterate met the conditions. Keys are in the unit ball and each query is as long as its row
+/// needs, to four digits, in f32. The numbers are floats, but for the lengths of the queries.
+/// Deterministic for a seed, whatever the number of threads.
 ///
-/// A step costs 6·dim flops for each pair on the neighbour lists, a refresh of these
-/// 2·rows·cols·dim, every step at first, every twentieth at last. Memory: 20 rows of dim floats for
-/// every row and column, and 2 KB of lists for every row at most. Throws `cancelled`.
+/// A step costs 6·dim flops for each pair on the neighbour lists. Refreshing the lists costs
+/// 2·rows·cols·dim flops, at every step at first and at every twentieth at the end. Memory: 20 rows
+/// of dim floats for every row and column, and at most 2 KB of lists for every row. Throws
+/// `cancelled`.
 std::optional<Candidate> descent(const Pattern& pattern, const Conditions& conditions,
                                  const DescentOptions& options,
                                  const ProgressCallback& progress = {});

@@ -9,10 +9,10 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// Each part has its own gradient of all keys, so there are not many; two cores need a few each.
+/// Each part has its own gradient of all keys, so parts must be few; two cores need a few each.
 constexpr std::int64_t most_parts = 16;
 
-/// A tile of queries while its rows' lists are made.
+/// A tile of queries, with the lists of its rows while they are made.
 struct Tile {
   Tile(const tamis::kernels::Kernels& kernels, std::int64_t dim)
       : Tile(static_cast<std::size_t>(kernels.tile), static_cast<std::size_t>(dim)) {}
@@ -26,14 +26,14 @@ struct Tile {
         keys(rows),
         values(rows) {}
   std::vector<float> q, s, above;
-  std::vector<std::int32_t> key;  // what one page adds
+  std::vector<std::int32_t> key;  // the keys that one page adds
   std::vector<float> value;
   std::vector<std::int32_t> count;
-  std::vector<std::vector<std::int32_t>> keys;  // of each row, so far
+  std::vector<std::vector<std::int32_t>> keys;  // the keys of each row so far
   std::vector<std::vector<float>> values;
 };
 
-/// Keeps the `longest` largest, in the order of their keys.
+/// Keeps the keys of the `longest` largest values, in ascending order of the keys.
 void shorten(std::vector<std::int32_t>& keys, const std::vector<float>& values,
              std::int64_t longest) {
   if (static_cast<std::int64_t>(keys.size()) <= longest) return;
@@ -74,7 +74,8 @@ void Neighbours::refresh(const Points& q, const Points& k, std::span<const float
                      [&](std::int64_t part, int) { refresh_part(part, q, k, floor, most); });
 }
 
-/// Removes the support, and what a causal row does not see; returns the largest value that stays.
+/// Removes the support, and the keys that a causal row does not see. Returns the largest remaining
+/// value, or `floor` if there is none.
 float Neighbours::keep_others(std::int64_t row, float floor, std::vector<std::int32_t>& keys,
                               std::vector<float>& values) const {
   const std::span<const std::int64_t> support = pattern_.columns_of(row);
@@ -107,7 +108,7 @@ void Neighbours::refresh_part(std::int64_t part, const Points& q, const Points& 
   for (std::int64_t first = first_row(part); first < end; first += tile) {
     const std::int64_t rows = std::min(tile, end - first);
     for (std::int64_t i = 0; i < tile; ++i) {
-      // Lanes beyond the rows see zeros and ask for more than that.
+      // Lanes beyond the rows have logits of zero and a floor of one, so they list nothing.
       for (std::int64_t c = 0; c < dim; ++c)
         t.q[c * tile + i] = i < rows ? q.row(first + i)[c] : 0.0F;
       t.above[i] = i < rows ? floor[first + i] : 1.0F;
@@ -116,8 +117,7 @@ void Neighbours::refresh_part(std::int64_t part, const Points& q, const Points& 
     }
     const std::int64_t seen = causal_ ? std::min(k.rows, first + rows) : k.rows;
     for (std::int64_t page = 0; page < seen; page += tamis::page_tokens) {
-      const int keys =
-          static_cast<int>(std::min<std::int64_t>(tamis::page_tokens, seen - page));
+      const int keys = static_cast<int>(std::min<std::int64_t>(tamis::page_tokens, seen - page));
       kernel.tile_logits(t.q.data(), k.row(page), k.stride, keys, static_cast<int>(dim),
                          t.s.data());
       kernels::lab_kernels().descent.pick(t.s.data(), keys, t.above.data(),

@@ -1,4 +1,4 @@
-// Queries or keys in f32, in rows padded with zeros as the kernels of the descent want them.
+// Queries or keys in f32, in rows padded with zeros as the kernels of the descent require.
 #pragma once
 
 #include <algorithm>
@@ -44,13 +44,13 @@ inline void scale_by(float* x, std::int64_t n, float factor) {
   for (std::int64_t c = 0; c < n; ++c) x[c] *= factor;
 }
 
-/// The nearest point of the unit ball.
+/// Moves x to the nearest point of the unit ball.
 inline void into_ball(float* x, std::int64_t n) {
   const float square = squared_length(x, n);
   if (square > 1) scale_by(x, n, 1 / std::sqrt(square));
 }
 
-/// The nearest point of the unit sphere; zero stays.
+/// Moves x to the nearest point of the unit sphere; zero stays.
 inline void onto_sphere(float* x, std::int64_t n) {
   const float square = squared_length(x, n);
   if (square > 0) scale_by(x, n, 1 / std::sqrt(square));

@@ -5,7 +5,7 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// to_i = Σ from_j over the nonzeros (i, j), or the other way round.
+/// Sets to_i = Σ from_j over the nonzeros (i, j), or to_j = Σ from_i if not `to_rows`.
 template <bool to_rows>
 void gather(const Pattern& pattern, const Points& from, Points& to) {
   std::fill(to.x.begin(), to.x.end(), 0.0F);

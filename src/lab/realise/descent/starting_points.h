@@ -1,4 +1,4 @@
-// Where a descent begins.
+// The queries and keys from which a descent starts.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tamis::lab::realisation {
 
-/// Random keys on the sphere; where rows have several nonzeros, keys that rows share are first
-/// drawn together by some rounds of averaging over the pattern, the more the fewer dimensions there
-/// are to escape through. Queries point to the middle of their keys. A round costs 4·nonzeros·dim
+/// Draws random keys on the unit sphere. Where rows have several nonzeros, keys that share rows are
+/// first drawn together by rounds of averaging over the pattern, more of them the fewer dimensions
+/// there are. Each query is then the normalised sum of its row's keys. A round costs 4·nonzeros·dim
 /// flops.
 void starting_points(const Pattern& pattern, std::uint64_t seed, Points& q, Points& k);
 

@@ -1,4 +1,4 @@
-// The two bounds on the dimension that the jl construction needs.
+// The two bounds on the dimension that the jl construction needs, as the paper's d = 2m.
 #include <cmath>
 
 #include <tamis/lab/dmin.h>
@@ -13,7 +13,7 @@ DimensionBound bound(std::int64_t n, double k, double gamma, double eps1, double
   if (n < 1 || k < 1) core::fail(Code::usage, "n = {} and k = {}: both must be at least 1", n, k);
   if (!(gamma >= 1)) core::fail(Code::usage, "gamma is {}; it must be at least 1", gamma);
   check_conditions({.eps1 = eps1, .eps2 = eps2});
-  if (n == 1) return {2, false};  // no pair of logits to keep apart
+  if (n == 1) return {2, false};  // no pair of logits to separate
   const double ratio = std::log(gamma / eps1) / eps2 + 1;
   const double m = std::ceil(16 * k * ratio * ratio * log_pairs);
   constexpr double most = 0x1p60;

@@ -1,6 +1,6 @@
-// The paper's construction (Theorem 0.4, Corollary 0.7) as a maker of witnesses, and its bounds on
-// the dimension. Logits are (n/m)·B·P, P a random projection of rank m, redrawn until they satisfy
-// (23), (24).
+// Makes witnesses by the paper's construction (Theorem 0.4, Corollary 0.7). The logits are
+// (n/m)·B·P, where P is a random projection of rank m that is redrawn until they satisfy (23),
+// (24).
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@
 namespace tamis::lab::realisation {
 
 struct JlOptions {
-  std::int64_t dim = 0;      ///< m, columns of q and k; the paper's d is 2m
-  std::int64_t redraws = 0;  ///< at most; 0 takes n, as the paper does
-  std::int64_t hidden = 0;   ///< d_hid of the paper's form, at least 2m; 0 leaves that form out
+  std::int64_t dim = 0;      ///< m, the columns of q and k; the paper's d is 2m
+  std::int64_t redraws = 0;  ///< most draws; 0 takes n, as the paper does
+  std::int64_t hidden = 0;   ///< d_hid of the paper's form, at least 2m; 0: no such form
   std::uint64_t seed = 0;
   int threads = 0;  ///< 0 takes every core
 };
 
 struct JlWitness {
   Candidate candidate;  ///< q = √(n/m)·B·Z and k = √(n/m)·Z, Z orthonormal with ZZᵀ = P
-  std::int64_t redraws = 0;  ///< up to and including the one that was accepted
-  /// The paper's form (15)–(17), empty if it was not asked for. w_q and w_k depend on the sizes
-  /// alone.
+  std::int64_t redraws = 0;  ///< draws made, the accepted one included
+  /// The paper's form (15)–(17), empty if it was not asked for: x, w_q and w_k, the last two with
+  /// the paper's d = 2m columns. w_q and w_k depend on the sizes alone.
   std::int64_t hidden = 0;
   std::vector<double> x;         ///< n × d_hid: q, k and zeros
   std::vector<double> w_q, w_k;  ///< d_hid × 2m
 };
 
-/// The first draw that satisfies every condition in f64, or nothing. Costs what docs/jl.md tells of
-/// a draw, then about 2·n²·m multiply-adds in f64. Throws `input` for a pattern that is not square
-/// or not causal where it must be, `usage` for m outside 1 … n, d_hid below 2m, weak conditions or
-/// others outside their range. Safe to call concurrently.
+/// Returns a witness from the first draw that satisfies every condition in f64, or nothing. A draw
+/// costs what docs/jl.md says; the witness then costs about 2·n²·m multiply-adds in f64. Throws
+/// `input` for a pattern that is not square, or not causal where it must be; `usage` for m outside
+/// 1 … n, d_hid below 2m, and conditions that are weak or outside their range. Safe to call
+/// concurrently.
 std::optional<JlWitness> jl_witness(const Pattern& pattern, const Conditions& conditions,
                                     const JlOptions& options,
                                     const ProgressCallback& progress = {});

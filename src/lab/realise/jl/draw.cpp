@@ -10,18 +10,18 @@
 namespace tamis::lab::realisation {
 namespace {
 
-// Kinds of normals of one draw, each with counters of its own; 0 is left to the stream of gamma
+// The kinds of normals of one draw, each with its own counters. Kind 0 is the stream of gamma
 // variates.
 constexpr std::uint32_t column_kind = 1;
 constexpr std::uint32_t direction_kind = 2;
 
-/// A residual below this share of ‖b‖² is left to the completion: f32 would not know its direction
-/// well.
+/// A residual below this share of ‖b‖² is left to the completion, because f32 would not know its
+/// direction well.
 constexpr float least_residual = 1e-3F;
-/// f32 logits are sums of min(m, n − m) products of B's entries and numbers of size 1, and off by
-/// far less than a thousandth of its largest.
+/// f32 logits are sums of min(m, n − m) products of B's entries and numbers of size 1; their error
+/// is far below a thousandth of B's largest entry.
 constexpr float unsure_share = 1e-3F;
-constexpr std::int64_t most_block = 32;  // rows checked at once
+constexpr std::int64_t most_block = 32;  // rows checked together
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void JlDraw::prepare(std::int64_t m, const JlPlan& plan) {
   const double c = std::max(0.0, (1 - rank / static_cast<double>(n)) / rank);
   for (std::int64_t i = 0; i < n; ++i) {
     const JlTarget::Row row = target_.row(i);
-    // The largest of so many normals is about √(2 log) deviations.
+    // The largest of N normals is about √(2·log N) standard deviations.
     least_[i] = row.others < 1
                     ? 1e30F
                     : static_cast<float>(target_.log_eps1 -
@@ -74,8 +74,9 @@ void JlDraw::fill(float* to, std::uint32_t kind, std::int64_t index) const {
   std::fill(to + target_.n, to + stride_, 0.0F);
 }
 
-/// Orders rows by what the squared norms norm_ of the known part, against their mean, let expect of
-/// their logits: the first `wanted` are in place.
+/// Orders rows by the slack to expect of their logits, given norm_, the squared norms of the known
+/// part of P relative to their mean. The first `wanted` rows of order_ are in place, the least
+/// slack first.
 void JlDraw::order_rows(std::int64_t wanted) {
   const std::int64_t n = target_.n;
   const float side = complement_ ? -static_cast<float>(rank_) / static_cast<float>(m_) : 1.0F;
@@ -100,7 +101,7 @@ void JlDraw::order_rows(std::int64_t wanted) {
     std::sort(order_.begin(), order_.end(), before);
     return;
   }
-  order_.clear();  // few are wanted: kept sorted while the rest go by
+  order_.clear();  // few are wanted, so a short sorted list is kept
   for (std::int64_t i = 0; i < n; ++i) {
     if (static_cast<std::int64_t>(order_.size()) == wanted) {
       if (!(key_[i] < key_[order_.back()])) continue;
@@ -147,18 +148,18 @@ bool JlDraw::draw(std::uint64_t seed, numbers::Purpose purpose, std::uint64_t dr
   return complete();
 }
 
-/// Draws P·b of one row given what is known; false if the row fails. Costs one column of normals
-/// and six multiply-adds per element of each known vector.
+/// Draws P·b of one row given what is known; returns false if the row fails. Costs one column of
+/// normals and six multiply-adds per element of each known vector.
 bool JlDraw::next_row(std::int64_t row) {
   const kernels::JlKernels& jl = kernels::lab_kernels().jl;
   const std::int64_t n = target_.n;
-  float* known = scratch_.data();      // P·b as far as it is known
+  float* known = scratch_.data();      // the part of P·b that is already known
   float* direction = known + stride_;  // û before it is scaled
   float* residual = direction + stride_;
   float* logits = residual + stride_;
   float* a = coefficients_.data();  // two rows: of b, then of the direction
   float* of_direction = a + known_;
-  float* of_kernel = of_direction + known_;  // the direction's, then b's
+  float* of_kernel = of_direction + known_;  // of the direction, then of b
 
   std::fill(known, known + stride_, 0.0F);
   std::fill(residual, residual + stride_, 0.0F);
@@ -189,7 +190,7 @@ bool JlDraw::next_row(std::int64_t row) {
     for (std::int64_t c = 0; c < taken_; ++c) of_kernel[c] = -of_kernel[c];
     jl.mix(of_kernel, taken_, 2, kernel_.data(), stride_, taken_, stride_, direction, stride_);
   }
-  float products[4];  // of direction and residual
+  float products[4];  // of direction and residual with each other
   jl.dots(direction, 2, direction, 2, stride_, stride_, products, 2);
   const float residual_square = products[3];
   if (!(residual_square > least_residual * square)) return true;  // left to the completion
@@ -229,8 +230,8 @@ bool JlDraw::next_row(std::int64_t row) {
   return true;
 }
 
-/// Draws what is left of the range as Gaussian columns off everything known, then checks every row,
-/// the suspicious ones first.
+/// Draws the rest of the range as Gaussian columns projected off everything known, then checks
+/// every row, those most likely to fail first.
 bool JlDraw::complete() {
   const kernels::JlKernels& jl = kernels::lab_kernels().jl;
   const std::int64_t n = target_.n;
@@ -257,7 +258,7 @@ bool JlDraw::complete() {
     if (!completion_.factor(gram_.data(), left, left))
       return false;  // dependent columns: probability zero
   }
-  // P_jj, with Gram matrices taken as multiples of the identity.
+  // Estimates P_jj, with Gram matrices taken as multiples of the identity.
   std::fill(norm_.begin(), norm_.end(), 0.0F);
   for (std::int64_t c = 0; c < rank_; ++c) {
     const float* g = vector(range_, c);
@@ -292,8 +293,8 @@ bool JlDraw::check_block(const std::int64_t* rows, std::int64_t count) {
   block_.assign(static_cast<std::size_t>(count * stride_), 0.0F);
   coefficients_.resize(static_cast<std::size_t>(most_block * (rank_ + plan_.rows + 1)));
   float* const a = coefficients_.data();
-  for (std::int64_t c = 0; c < rank_;
-       ++c) {  // vectors are far apart in memory: one after the other
+  // Vectors are far apart in memory, so they are used one after the other.
+  for (std::int64_t c = 0; c < rank_; ++c) {
     const float* from = vector(range_, c);
     for (std::int64_t r = 0; r < count; ++r) {
       float sum = 0;
@@ -324,7 +325,7 @@ bool JlDraw::holds(std::int64_t row, float* logits) {
   return slack > 0;
 }
 
-/// Marsaglia and Tsang's method, for shapes of ½ and more.
+/// A gamma variate by Marsaglia and Tsang's method; shape ≥ ½.
 double JlDraw::gamma(double shape) {
   const numbers::Stream stream(seed_, purpose_, id_);
   if (shape < 1) {  // Γ(s) has the law of Γ(s + 1)·U^(1/s)

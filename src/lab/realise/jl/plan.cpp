@@ -8,16 +8,16 @@
 namespace tamis::lab::realisation {
 namespace {
 
-// Cycles per element of a vector on the machine of development (Zen 3, AVX2). Only their ratios
+// Cycles per element of a vector on the development machine (Zen 3, AVX2). Only their ratios
 // matter.
-constexpr double normal_cost = 3.7;    // one column of normals, and its share in the order of rows
+constexpr double normal_cost = 3.7;    // one column of normals, with its share in ordering the rows
 constexpr double gram_cost = 0.045;    // one pair of columns
-constexpr double order_cost = 8;       // finding the suspicious rows
-constexpr double row_cost = 16;        // one row, apart from what follows
-constexpr double known_cost = 0.9;     // one row against one vector that is known already
-constexpr double project_cost = 0.15;  // one vector off another
-constexpr double check_cost = 0.2;     // one vector's share in one row's check
-constexpr double checked_rows = 12;    // looked at on average once a draw is complete
+constexpr double order_cost = 8;       // finding the rows most likely to fail
+constexpr double row_cost = 16;        // one row, apart from the following
+constexpr double known_cost = 0.9;     // one row against one known vector
+constexpr double project_cost = 0.15;  // projecting one vector off another
+constexpr double check_cost = 0.2;     // one vector's share in the check of one row
+constexpr double checked_rows = 12;    // average number of rows checked once a draw is complete
 constexpr std::int64_t most_planned = 64;
 
 double completion_cost(double rank, double columns, double rows) {
@@ -31,7 +31,7 @@ double completion_cost(double rank, double columns, double rows) {
 double row_failure(const JlTarget& target, std::int64_t m) {
   const auto n = static_cast<double>(target.n);
   const auto rank = static_cast<double>(m);
-  const double c = (1 - rank / n) / rank;  // variance of a logit, for ‖b‖ = 1 and off the support
+  const double c = (1 - rank / n) / rank;  // variance of a logit off the support, for ‖b‖ = 1
   if (!(c > 0)) return 0;
   const JlTarget::Row& row = target.usual;
   const double entry = target.eps2 - target.log_eps1;
@@ -39,7 +39,8 @@ double row_failure(const JlTarget& target, std::int64_t m) {
   const double on = std::sqrt((row.square + entry * entry) * c);
   constexpr int points = 64;
   double fails = 0;
-  for (int i = 0; i < points; ++i) {  // over the quantiles of the least logit of the least entries
+  // Over the quantiles of the least logit of the row's least entries.
+  for (int i = 0; i < points; ++i) {
     const double q = (i + 0.5) / points;
     const double least =
         entry - on * stats::normal_tail_quantile(1 - std::pow(1 - q, 1 / row.lowest));
@@ -56,8 +57,8 @@ JlPlan jl_plan(const JlTarget& target, std::int64_t m) {
   const std::int64_t rank = working_rank(n, m);
   const double p = std::clamp(row_failure(target, m), 1e-12, 1 - 1e-12);
   const double z = stats::normal_tail_quantile(p);
-  const double quality =
-      target.usual.nonzeros < 1.5 ? 0.8 : 0.65;  // of the norms as a sign of failure
+  // How well the norms of the known part predict which rows fail, as a correlation.
+  const double quality = target.usual.nonzeros < 1.5 ? 0.8 : 0.65;
   JlPlan best{rank, 0};
   double least = completion_cost(static_cast<double>(rank), 0, 0);
   for (std::int64_t columns = 0; columns < rank; columns += columns < 32 ? 4 : columns / 8) {

@@ -1,5 +1,5 @@
-// How a draw of jl spends its work: a fixed rule from the problem's sizes, never from a clock, so
-// that the same seed gives the same bits everywhere. Costs microseconds.
+// Plans how a draw of jl spends its work. The plan is a fixed rule of the problem's sizes and never
+// depends on a clock, so the same seed gives the same bits everywhere. Costs microseconds.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,30 @@
 
 namespace tamis::lab::realisation {
 
-/// `columns` Gaussian columns are drawn first and say which rows look likely to fail; up to `rows`
-/// of those are then drawn one after the other from their conditional law, and only what survives
-/// is completed. The law of the draw is the same for every plan: all columns and no rows is the
-/// lazy sampler, no columns and all rows the sequential one.
+/// A draw first makes `columns` Gaussian columns, which show which rows are likely to fail. It then
+/// draws up to `rows` of these rows one after the other from their conditional law, and completes
+/// the projection only if all of them hold. The law of the draw is the same for every plan. All
+/// columns and no rows is the lazy sampler of docs/jl.md, no columns and all rows the sequential
+/// one.
 struct JlPlan {
   std::int64_t columns = 0;
   std::int64_t rows = 0;
 };
 
-/// A rank-m projection and I minus it serve alike; draws work on the side of fewer dimensions.
+/// The rank that a draw works with. P of rank m and I − P of rank n − m serve equally well; draws
+/// use the smaller one.
 inline std::int64_t working_rank(std::int64_t n, std::int64_t m) { return m < n - m ? m : n - m; }
 
-/// The largest `rows` for so many columns: each row settles one dimension on both sides. On the
-/// smaller side no parameter of the Beta law gets below ½ before that.
+/// The largest `rows` for a number of columns. Each row uses up one dimension of the range and one
+/// of the kernel. On the smaller side both parameters of the Beta law stay at ½ or more up to
+/// there.
 inline std::int64_t most_rows(std::int64_t n, std::int64_t m, std::int64_t columns) {
   const std::int64_t left = working_rank(n, m) - columns;
   return left < 0 ? 0 : left;
 }
 
-/// How likely the row target.usual fails, by a Gaussian approximation of the law of its logits.
+/// The probability that the row target.usual fails, by a Gaussian approximation of the law of its
+/// logits.
 double row_failure(const JlTarget& target, std::int64_t m);
 
 /// The plan of least expected work under that approximation.

@@ -13,7 +13,7 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// Of the Gram matrix of the vectors.
+/// The Cholesky factor of the Gram matrix of the vectors.
 stats::Cholesky<double> factor_of(const Projection& p, std::int64_t count, int threads) {
   std::vector<double> gram(static_cast<std::size_t>(count * count));
   const kernels::JlKernels& kernels = kernels::lab_kernels().jl;
@@ -48,8 +48,8 @@ double projection_margin(const JlTarget& target, const Projection& p,
                      static_cast<std::size_t>(std::min(chunk, std::ssize(rows) - item * chunk)));
     std::vector<double> a(some.size() * static_cast<std::size_t>(count));
     std::vector<double> logits(static_cast<std::size_t>(p.stride));
-    for (std::int64_t c = 0; c < count;
-         ++c) {  // vectors are far apart in memory: one after the other
+    // Vectors are far apart in memory, so they are used one after the other.
+    for (std::int64_t c = 0; c < count; ++c) {
       const float* from = p.vectors.data() + c * p.stride;
       for (std::int64_t r = 0; r < std::ssize(some); ++r)
         for (std::int64_t e = target.start[some[r]]; e < target.start[some[r] + 1]; ++e)
@@ -92,8 +92,9 @@ std::vector<double> range_basis(const Projection& p, int threads) {
   });
   if (!p.complement) return basis;
 
-  // Householder's reflections that turn the basis of the kernel into the first axes turn the other
-  // axes into one of the range. Reflections are kept as unit vectors v: x ← x − 2·v·(v·x).
+  // The Householder reflections that turn the basis of the kernel into the first axes turn the
+  // other axes into a basis of the range. Reflections are kept as unit vectors v: x ← x −
+  // 2·v·(v·x).
   std::vector<std::vector<double>> reflections;
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(count));
   for (std::int64_t c = 0; c < count; ++c) {

@@ -9,8 +9,8 @@
 namespace tamis::lab::realisation {
 namespace {
 
-/// Counts what is done and tells, on the calling thread only: while that works, and once at the
-/// end, because it may have found nothing left to do.
+/// Counts the draws done and reports progress, on the calling thread only: while that thread works,
+/// and once at the end, as it may have had nothing to do.
 class Teller {
  public:
   Teller(const ProgressCallback& progress, std::int64_t total)

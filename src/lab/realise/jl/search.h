@@ -1,6 +1,7 @@
-// Draws of the jl construction by number, over threads: the first that is accepted, or how many
-// are. A draw depends on its number alone, so results do not depend on the threads, and ranges of
-// draws can be done in pieces and put together.
+// Runs draws of the jl construction over threads and returns the first accepted one or the number
+// of accepted ones. A draw depends on its number alone, so results do not depend on the threads,
+// and a range of draws can be done in pieces. Here m is the rank of a draw: the columns of q and k,
+// half the paper's d.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace tamis::lab::realisation {
 
-/// The numbers of draws that a call looks at: `first` … first + count − 1.
+/// The draws of one call, numbers `first` … first + count − 1.
 struct DrawRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -31,12 +32,12 @@ class JlSearch {
     Projection projection;
   };
   /// The first draw of rank m in the range that satisfies every row in f64, and in f32 up to its
-  /// rounding, whatever else is found sooner.
+  /// rounding. It is the first by number, whatever thread finds one sooner.
   std::optional<Found> first(std::int64_t m, DrawRange range,
                              const ProgressCallback& progress = {});
-  /// Is one of the range accepted? Rows that f32 is not sure of are decided by f64.
+  /// Whether a draw of the range is accepted. Rows of which f32 is not sure are decided in f64.
   bool any(std::int64_t m, DrawRange range, const ProgressCallback& progress = {});
-  /// How many of the range are accepted, likewise.
+  /// The number of accepted draws of the range, decided likewise.
   std::int64_t count(std::int64_t m, DrawRange range, const ProgressCallback& progress = {});
 
  private:
