@@ -1,7 +1,7 @@
-# Everything a developer does, from a machine with only git, make and root (or sudo) on Debian.
-# CMake's presets do the building; this file puts what they need in place first.
+# Everything a developer does, starting from a Debian machine with only git, make and root (or
+# sudo). CMake's presets build; this file first installs what they need.
 #   JOBS=N            parallel jobs (default: all cores)
-#   DEPS=no           install nothing, take what the machine has
+#   DEPS=no           install nothing, use what the machine has
 #   FUZZ_SECONDS=60   time for each fuzz target
 #   BENCH_ARGS=...    passed to the benchmark's driver, for example --quick
 #   SWEEP_ARGS=...    passed to the sweeps, for example: --only fig4 --set fig4:n=256,512
@@ -20,8 +20,8 @@ TRACE ?= data/smollm2-kjv-8k-small.safetensors
 TAMIS_PEERS ?= $(HOME)/.cache/tamis/peers
 export BENCH_ARGS
 python := .venv/bin/python
-# The compiler of the sanitizers is g++, whose thread sanitizer cannot map its shadow memory under
-# strong address randomisation; containers may forbid switching that off, and then rarely need it.
+# The thread sanitizer cannot map its shadow memory under strong address randomisation. Containers
+# may forbid switching that off, and then rarely need it.
 fixed_addresses = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 define build
@@ -57,7 +57,7 @@ test: deps ## unit tests, a program against the installed library, the command l
 	@tests/consumer/check.sh build/dev
 	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli tests/tools
 
-sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora under sanitizers: g++ without optimisation, then clang
+sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora, sanitized by g++ -O0 and clang
 	@$(call build,asan-ubsan)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan-ubsan -j $(JOBS)
 	@$(call build,tsan)
@@ -66,7 +66,7 @@ sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora under saniti
 bench: deps ## dense attention against torch and ggml, written to docs/results
 	@$(call bench,dense)
 
-bench-sieve: deps ## sparse decode from a cache against torch, ggml and dense tamis, three minutes, to docs/results
+bench-sieve: deps ## sparse decode against torch, ggml and dense tamis, 3 minutes, to docs/results
 	@$(call bench,sieve)
 
 bench-trace: deps ## what attention over a cache reads of TRACE, query by query, and its true error
@@ -81,7 +81,7 @@ bench-dmin: deps ## a search for d_min by the paper's construction to the letter
 	@$(call build,bench)
 	@$(python) bench/dmin.py --build build/bench $(BENCH_ARGS)
 
-bench-executor: deps ## the library's own threads against OpenMP's and oneTBB's, quiet and busy, five minutes
+bench-executor: deps ## the library's own threads against OpenMP's and oneTBB's, five minutes
 	@$(call build,bench)
 	@$(python) bench/executor.py --build build/bench $(BENCH_ARGS)
 
@@ -94,7 +94,9 @@ sweeps: build ## the papers' experiments at full size, hours, resumable, written
 fuzz: deps-dev ## every parser under libFuzzer for FUZZ_SECONDS each
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-campaign: deps ## long checks: exp2, 10^7 certificates, 10^6 by an adversary, planted laws, witnesses, d_min, all pairs, small patterns; about an hour
+# The checks are exp2, 10^7 certificates, 10^6 certificates against an adversary, planted laws,
+# witnesses, d_min, all pairs and small patterns.
+campaign: deps ## long checks of certificates, laws, witnesses and patterns; about an hour
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target tamis_campaign
 	@build/dev/tests/tamis_campaign $(CAMPAIGN_ARGS)

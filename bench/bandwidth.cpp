@@ -1,5 +1,6 @@
-// Measures how fast this machine reads memory, the roofline of a decode step, and empties its
-// caches. Loaded by bench/dense.py; costs a few passes over the given buffer.
+// Measures how fast this machine reads memory, which bounds the speed of a decode step, and
+// empties the machine's caches. bench/dense.py loads this library. Each call costs a few passes
+// over the given buffer.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +9,11 @@
 
 namespace {
 
-constexpr std::size_t line = 64;  // bytes of a cache line
+constexpr std::size_t line = 64;  // bytes
 using Lanes = std::uint64_t __attribute__((vector_size(32)));
 
-/// Reads `bytes` as `streams` interleaved sequences, as an attention kernel reads K beside V. How
-/// many streams a core's prefetchers follow best differs, so the caller tries several.
+/// Reads `bytes` as `streams` interleaved sequences, as an attention kernel reads K and V. Cores
+/// differ in how many streams their prefetchers follow best, so the caller tries several.
 template <int streams>
 std::uint64_t read(const std::byte* data, std::size_t bytes) {
   const std::size_t each = bytes / streams / (4 * line) * (4 * line);
@@ -30,15 +31,15 @@ std::uint64_t read(const std::byte* data, std::size_t bytes) {
 using Read = std::uint64_t (*)(const std::byte*, std::size_t);
 constexpr Read reads[] = {read<1>, read<2>, read<4>, read<8>};
 
-// The sums end here so that the compiler cannot drop the reads.
+// The sums are stored here so that the compiler cannot drop the reads.
 volatile std::uint64_t sink;
 
 }  // namespace
 
 extern "C" {
 
-/// Best bytes per second over `passes` passes of each way to read, one thread on each core, every
-/// thread its own part of the buffer.
+/// Returns the best bytes per second over `passes` passes of each way of reading, with one thread
+/// on each core and a part of the buffer for each thread.
 __attribute__((visibility("default"))) double bench_read_bandwidth(const std::byte* data,
                                                                    std::size_t bytes,
                                                                    const int* cores, int threads,
@@ -54,8 +55,8 @@ __attribute__((visibility("default"))) double bench_read_bandwidth(const std::by
   return best;
 }
 
-/// Every core reads the whole buffer, which is several times the last cache: what was cached is
-/// gone.
+/// Empties the caches: every core reads the whole buffer, which is several times the size of the
+/// last-level cache.
 __attribute__((visibility("default"))) void bench_evict(const std::byte* data, std::size_t bytes,
                                                         const int* cores, int threads) {
   seconds_together(cores, threads, [=](int) { sink = read<1>(data, bytes); });

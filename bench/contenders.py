@@ -1,6 +1,8 @@
-"""Those compared: tamis through its C ABI, torch's SDPA, ggml's flash_attn_ext. All wrap the same K and V.
+"""The contenders: tamis through its C ABI, torch's SDPA, ggml's flash_attn_ext. All read the same
+K and V.
 
-Each has `set_q()`, which keeps a reference, `run()`, which alone is timed, `output()`, and the arithmetic its answer is judged by.
+Each has `set_q()`, which keeps a reference, `run()`, which alone is timed, `output()`, and
+`arithmetic`, from which the tolerance of its output is derived.
 """
 
 import ctypes
@@ -15,8 +17,8 @@ sdpa = torch.nn.functional.scaled_dot_product_attention
 
 
 class Tamis:
-    """The dense engine through tamis.h. It takes grouped-query heads as they are, in pages of 128 tokens;
-    tables, mask and workspace are made once, as a decode loop would."""
+    """The dense engine through tamis.h. It takes grouped-query heads as they are, in pages of 128
+    tokens. Tables, mask and workspace are made once, as a decode loop would make them."""
 
     owner = "tamis"
     layout = ""
@@ -54,10 +56,11 @@ class Tamis:
 
 
 class Torch:
-    """scaled_dot_product_attention. `layout` says how the query group meets its KV head:
-    folded         the group's heads as queries of one head (decode only: these queries share a mask)
+    """scaled_dot_product_attention. `layout` says how a query group is matched with its KV head:
+    folded         the group's heads are queries of one head (decode only, where these queries
+                   share a mask)
     grouped-query  enable_gqa=True
-    expanded       K and V repeated for every query head beforehand, which is not timed
+    expanded       K and V are repeated for every query head beforehand, which is not timed
     """
 
     owner = "torch"
@@ -89,7 +92,7 @@ class Torch:
 
 
 class Ggml:
-    """flash_attn_ext on f16 keys and values; its accumulator is f16 too. Decode only."""
+    """flash_attn_ext on f16 keys and values. Its accumulator is f16 too. Decode only."""
 
     owner = "ggml"
     dtype = "f16"

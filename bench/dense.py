@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Times dense attention, decode and prefill, against torch and ggml: `make bench` runs this.
 
-One process, the same cores, interleaved repeats, cold caches, every output checked first (report.METHOD
-says how, and is printed in the result). About ten minutes; `--quick` takes seconds and proves only that
-everything runs.
+All run in one process on the same cores with interleaved repeats and cold caches, and every
+output is checked first (report.METHOD describes the method and is printed in the result). Takes
+about ten minutes; `--quick` takes seconds and only proves that everything runs.
 """
 
 import os
 import sys
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's, used for the reference only: one thread pool less
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy, for the reference only, needs no thread pool
 
 import contenders
 import harness
@@ -20,7 +20,7 @@ import torch
 from exact import Exact
 
 SHAPES = [(32, 8, 128), (9, 3, 64)]  # query heads, KV heads, d: Llama-3-8B's and SmolLM2-135M's
-LOGIT_SIGMA = 6  # peaked, as trained heads are; the rounding bound then tells right from wrong
+LOGIT_SIGMA = 6  # peaked like trained heads, so that rounding bounds are tight
 
 
 def arguments():
@@ -38,7 +38,7 @@ def arguments():
 
 
 def make_inputs(shape, rows, n, seed):
-    """q [heads, rows, d] in f32 and, for each dtype, k and v [kv_heads, n, d]."""
+    """Returns q [heads, rows, d] in f32 and, for each dtype, k and v [kv_heads, n, d]."""
     heads, kv_heads, d = shape
     rng = np.random.default_rng(seed)
     q = memory.normal(rng, (heads, rows, d), steps_per_sigma=4 * LOGIT_SIGMA, sigma=LOGIT_SIGMA)
@@ -76,13 +76,14 @@ def prefill_contenders(loaded, q, kv, scale, threads):
 
 
 def measure(mode, machine, loaded, options, shape, n):
-    """All thread counts of one shape and length."""
+    """Measures one shape and length with every number of threads."""
     heads, kv_heads, d = shape
     rows = n if mode == "prefill" else 1
     scale = d**-0.5
     q, kv = make_inputs(shape, rows, n, seed=n)
     huge_share = memory.huge_share()
-    # Prefill is checked at its first rows, where the mask decides most, around tiles, and at the end.
+    # Prefill is checked at its first rows, where the mask matters most, around tiles, and at the
+    # end.
     chosen = sorted({p for p in (0, 1, 2, 15, 16, 31, 32, 127, 128, n // 2, n - 2, n - 1) if 0 <= p < rows})
     seen = [p + 1 for p in chosen] if mode == "prefill" else [n]
     exact = Exact(q[:, chosen], *kv["f32"], seen, scale, parts=max(options.threads))
@@ -107,7 +108,8 @@ def measure(mode, machine, loaded, options, shape, n):
                 result["bytes"] = 2 * kv["f32"][0].size * (4 if contender.dtype == "f32" else 2)
                 result["gb_per_s"] = result["bytes"] / seconds * 1e-9
             else:
-                # Two products of d multiply-adds for each of the n(n+1)/2 pairs that are not masked.
+                # Two products of d multiply-adds for each of the n(n+1)/2 pairs that are not
+                # masked.
                 result["flops"] = 2 * d * heads * n * (n + 1)
                 result["gflop_per_s"] = result["flops"] / seconds * 1e-9
             results.append(result)

@@ -1,6 +1,6 @@
-// Whole searches for d_min, by the paper's construction to the letter on LAPACK and by tamis, over
-// the same pattern and grid. The two take turns at every d, so that a machine whose load changes
-// serves both alike. Prints Markdown.
+// Times whole searches for the least d over the same pattern and grid, by the paper's literal
+// construction on LAPACK and by tamis. The two alternate at every d, so that changes in the
+// machine's load affect both alike. Prints Markdown.
 //   tamis_bench_dmin THREADS N…
 #include <fmt/format.h>
 
@@ -31,7 +31,8 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The fast normals serve the literal construction too: it is to be at its best.
+/// Normal deviates for the literal construction. It uses the library's fast generator, so that it
+/// is measured at its best.
 struct Normals {
   std::uint64_t row = 0;
   std::vector<float> buffer;
@@ -45,8 +46,8 @@ struct Normals {
   }
 };
 
-/// Draws of the literal construction: in parallel with one BLAS thread each, or in turn with all of
-/// them.
+/// Draws of the literal construction, either in parallel with one BLAS thread each, or one after
+/// the other with all BLAS threads.
 class Literal {
  public:
   Literal(const realisation::JlTarget& target, int threads)
@@ -55,7 +56,8 @@ class Literal {
       const BlasThreads all(threads);
       literal_ = std::make_unique<JlLiteral>(target);
     });
-    // Which way is faster here: a few draws of middling rank, in turn, the best of each.
+    // Finds which way is faster on this machine from the best time of a few draws of medium rank,
+    // with the ways alternating.
     const std::int64_t m = std::max<std::int64_t>(1, target.n / 12);
     double best[2] = {1e300, 1e300};
     for (int repeat = 0; repeat < 8; ++repeat) {
@@ -66,7 +68,7 @@ class Literal {
     apart_ = best[1] <= best[0];
   }
 
-  /// The first of `draws` that is accepted, or `draws`.
+  /// Returns the first of `draws` that is accepted, or `draws` if none is.
   std::int64_t first(std::int64_t m, std::int64_t draws, std::int64_t offset) {
     const BlasThreads blas(apart_ ? 1 : threads_);
     std::atomic<std::int64_t> best{draws};
@@ -84,7 +86,7 @@ class Literal {
     return apart_ ? "draws in parallel, one BLAS thread each"
                   : "draws in turn, BLAS on all threads";
   }
-  double seconds = 0;  ///< of the decomposition, then of everything
+  double seconds = 0;  ///< of the decomposition at first, then of everything
 
  private:
   int threads_;
@@ -140,7 +142,8 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : core::hardware_thread_count();
   fmt::print("{} threads, target {}:\n\n", threads, target());
   fmt::print(
-      "| n | d_min, literal | draws | SVD s | literal s | d_min, tamis | draws | tamis s | ratio | "
+      "| n | least d, literal | draws | SVD s | literal s | least d, tamis | draws | tamis s | "
+      "ratio | "
       "per "
       "draw | "
       "literal at its best |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- "

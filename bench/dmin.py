@@ -1,4 +1,4 @@
-"""Whole searches for d_min, literal against fast, in one run; a page of results."""
+"""Times whole searches for d_min, literal and fast, in one run, and writes a page of results."""
 
 import argparse
 import os

@@ -1,15 +1,17 @@
 """Attention in f64, and how far a correct contender may be from it, derived from its arithmetic.
 
-Write w for the exact weights of a row, A = Σ w_j |v_j| for each output component. Then
-  logits    computed in f32 err by at most δ = u32·((d + 2)·Σ|q_i k_i|·scale + 2·range + 8), the last
-            terms (range: that of the logits) for the exponential and its argument; all weights then err, relatively,
-            by at most e^{2δ} − 1;
-  weights   rounded to a shorter type before they meet v add `weights`·A;
-  the sum   of n terms kept in f32 adds n·u32·A, that of the normaliser as much again;
-            kept in a shorter type of unit roundoff u, adding term j errs by at most u·A and also by no
-            more than the term itself (the old sum is representable), and each rescaling at a new
-            maximum errs by u·A: together Σ_{w_j < u} w_j |v_j| + (#{w_j ≥ u} + rescalings)·u·A;
-  the store of the output adds `output`·|out|.
+Write w for the exact weights of a row, A = Σ w_j |v_j| for each output component. These errors
+add up:
+  logits   Computed in f32, they err by at most δ = u32·((d + 2)·Σ|q_i k_i|·scale + 2·range +
+           8). The last terms, in which range is that of the logits, are for the exponential and
+           its argument. All weights then have a relative error of at most e^{2δ} − 1.
+  weights  Rounding them to a shorter type before they multiply v adds `weights`·A.
+  sum      A sum of n terms in f32 adds n·u32·A, and that of the normaliser as much again. In a
+           shorter type of unit roundoff u, adding term j errs by at most u·A, and by no more
+           than the term itself, since the old sum is representable. Each rescaling at a new
+           maximum errs by u·A. Together this is Σ_{w_j < u} w_j |v_j| + (#{w_j ≥ u} +
+           rescalings)·u·A.
+  store    Storing the output adds `output`·|out|.
 """
 
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ class Arithmetic:
 
 
 def new_maxima(logits):
-    """How often a running maximum along each row rises, the first key included."""
+    """Returns how often the running maximum along each row rises, the first key included."""
     running = np.maximum.accumulate(logits, axis=1)
     return (running[:, 1:] > running[:, :-1]).sum(axis=1) + 1
 
@@ -39,8 +41,8 @@ def new_maxima(logits):
 class Exact:
     """Attention of chosen rows in f64: q [heads, rows, d] over k, v [kv_heads, n, d].
 
-    Row i sees keys 0 … seen[i] − 1. `parts` is the largest number of pieces a contender cuts the keys
-    into, each with its own maximum.
+    Row i sees keys 0 … seen[i] − 1. `parts` is the largest number of pieces into which a
+    contender cuts the keys, each with its own maximum.
     """
 
     def __init__(self, q, k, v, seen, scale, parts):
@@ -88,7 +90,8 @@ class Exact:
         return total
 
     def fault(self, out, arithmetic):
-        """None if `out` is exact attention up to the contender's rounding, else what is wrong, in words."""
+        """Returns None if `out` is exact attention up to the contender's rounding, else what is
+        wrong, in words."""
         if out.shape != self.out.shape:
             return f"has shape {out.shape} instead of {self.out.shape}"
         error, allowed = np.abs(out - self.out), self.tolerance(arithmetic)
@@ -102,6 +105,7 @@ class Exact:
         )
 
     def telling(self, arithmetic):
-        """The share of heads for which the tolerance is tight enough to reject the answer of a neighbour."""
+        """Returns the share of heads for which the tolerance would reject the output of another
+        head."""
         wrong = np.abs(np.roll(self.out, 1, axis=0) - self.out) > self.tolerance(arithmetic)
         return float(wrong.any(axis=(1, 2)).mean())

@@ -1,6 +1,6 @@
-// Whose threads should work: the library's own, OpenMP's or oneTBB's, each behind tamis::Executor,
-// in one process and in turn, on a machine that is left alone and beside two processes that never
-// sleep. Prints JSON.
+// Compares the library's own threads with OpenMP's and oneTBB's, each behind tamis::Executor. They
+// run in turn in one process, on a machine with nothing else to do and beside two processes that
+// never sleep. Prints JSON.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -65,7 +65,7 @@ struct OneTbb : Executor {
 };
 #endif
 
-/// Null: the calling thread alone.
+/// An executor to compare; null stands for the calling thread alone.
 struct Contender {
   std::string name;
   Executor* executor;
@@ -84,7 +84,7 @@ void spin(microseconds time) {
   }
 }
 
-/// Processes that never sleep, as long as this lives.
+/// Keeps processes that never sleep running as long as this object lives.
 class Busy {
  public:
   explicit Busy(int count) {
@@ -111,8 +111,8 @@ struct Task {
   std::function<double(const Contender&)> seconds;
 };
 
-/// Seconds for one call of `work`, over a tenth of a second or `most` calls, each after `gap` of
-/// the caller's own work, which does not count.
+/// Returns the seconds of one call of `work`, averaged over a tenth of a second or `most` calls.
+/// Before each call the caller works for `gap` on its own, which is not counted.
 double seconds_each(int most, microseconds gap, const std::function<void()>& work) {
   const auto end = Clock::now() + milliseconds(100);
   double inside = 0;
@@ -124,7 +124,7 @@ double seconds_each(int most, microseconds gap, const std::function<void()>& wor
   return inside / calls;
 }
 
-/// Loops of two items that take `item` each.
+/// A task of parallel loops over two items that take `item` each.
 Task loops(const std::string& name, microseconds item, microseconds gap) {
   return {name, [=](const Contender& contender) {
             return seconds_each(300, gap, [&] {
@@ -136,7 +136,7 @@ Task loops(const std::string& name, microseconds item, microseconds gap) {
           }};
 }
 
-/// `tamis realise --dim 32`, verification and all.
+/// A task that does what `tamis realise --dim 32` does, verification included.
 Task witness(std::int64_t n) {
   const Pattern pattern = permutations_pattern(n, 2, 1, 1);
   return {fmt::format("realise, n = {}", n), [pattern](const Contender& contender) {
@@ -152,7 +152,7 @@ Task witness(std::int64_t n) {
           }};
 }
 
-/// Steps of decoding over keys and values that do not fit into a cache.
+/// Steps of decoding over keys and values that do not fit into the CPU's caches.
 class Decode {
  public:
   Decode() {
@@ -211,7 +211,7 @@ class Decode {
   }
 
   Shape shape_;
-  std::vector<f16> rows_ = std::vector<f16>(heads * tokens * dim);  ///< keys, and the same values
+  std::vector<f16> rows_ = std::vector<f16>(heads * tokens * dim);  ///< keys, used as values too
   std::vector<float> q_;
   Cache cache_{Heads{32, heads, dim, dim, 0.125F}, CacheOptions{.dtype = DType::f16}};
 };
@@ -222,13 +222,14 @@ double median(std::vector<double> of) {
   return of.size() % 2 == 1 ? of[half] : (of[half - 1] + of[half]) / 2;
 }
 
-/// Every contender once in each round, beginning with another one each time.
+/// Runs every contender once in each round, beginning with another one each time.
 nlohmann::ordered_json compare(const Task& task, const std::vector<Contender>& all, int rounds) {
   std::vector<std::vector<double>> seconds(all.size());
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t c = (i + static_cast<std::size_t>(round)) % all.size();
-      std::this_thread::sleep_for(milliseconds(30));  // until the threads of the one before sleep
+      std::this_thread::sleep_for(
+          milliseconds(30));  // lets the previous contender's threads go to sleep
       seconds[c].push_back(task.seconds(all[c]));
     }
   nlohmann::ordered_json result{{"task", task.name}};

@@ -1,4 +1,5 @@
-"""The library's own threads against OpenMP's and oneTBB's, on a quiet machine and on a busy one; a page of results."""
+"""Compares the library's own threads with OpenMP's and oneTBB's, on a quiet machine and on a busy
+one, and writes a page of results."""
 
 import argparse
 import json

@@ -1,4 +1,5 @@
-"""What the benchmarks share: their options, the libraries they load, checking, and timing in turns."""
+"""What the benchmarks share: options, loading libraries, checking outputs, and interleaved
+timing."""
 
 import argparse
 import os
@@ -34,7 +35,7 @@ def parser(description):
 
 
 def parse(parser, full, quick):
-    """The options, those not given taken from `full` or, with --quick, from `quick`."""
+    """Parses the options, with defaults from `full` or, with --quick, from `quick`."""
     options = parser.parse_args()
     full = {"out": ROOT / "docs/results", **full}
     quick = {"out": options.build / "results", **quick}
@@ -59,7 +60,8 @@ def command(target):
 
 
 def start(options):
-    """The machine, the libraries, and a description of both. Confines this process to the cores."""
+    """Returns the machine, the libraries and a description of both. Confines this process to the
+    cores of the benchmark."""
     os.sched_setaffinity(0, set(options.cores))
     machine = Machine(options.build / "bench/libtamis_bench.so", options.cores)
     loaded = {
@@ -76,16 +78,17 @@ def start(options):
 
 
 def raise_bandwidth(machine, options, bandwidth):
-    """Measures again, for the best moment of a machine whose memory others may share."""
+    """Measures again and keeps the maximum, since others may share the machine's memory."""
     for threads in options.threads:
         measured = machine.read_bandwidth(threads, passes=2 if options.quick else 8)
         bandwidth[threads] = max(bandwidth[threads], measured)
 
 
 def check(made, exact, rows, tell=1.0):
-    """Runs everyone once and compares; leaves their thread pools made. Ends the program on a wrong answer.
-    The comparison must be able to fail for a share `tell` of the heads: where attention is nearly uniform
-    and a contender's arithmetic short, rounding explains everything."""
+    """Runs every contender once, which also starts its thread pool, and ends the program if an
+    output is wrong. The comparison must be able to fail for a share `tell` of the heads: where
+    attention is nearly uniform and a contender's arithmetic short, rounding could explain any
+    output."""
     for contender in made:
         assert exact.telling(contender.arithmetic) >= tell, f"the check of {contender.name} could not fail"
         contender.run()
@@ -101,15 +104,15 @@ def seconds_of(run):
 
 
 def timed(machine, run):
-    """Seconds of one run that finds its core free and its caches empty."""
+    """Returns the seconds of one run that finds its core free and its caches empty."""
     machine.settle()
     machine.evict()
     return seconds_of(run)
 
 
 def interleave(machine, made, repeats, seed, before=None, after=None):
-    """Seconds of every run: [contender][repeat], in an order drawn for each repeat. `before` and `after`
-    are called with the contender and the repeat, untimed."""
+    """Returns the seconds of every run as [contender][repeat], with the order drawn anew for each
+    repeat. `before` and `after` are called with the contender and the repeat, untimed."""
     order = random.Random(seed)
     times = [[] for _ in made]
     for repeat in range(repeats):

@@ -1,4 +1,5 @@
-"""The machine a benchmark runs on: its cores, what it is, how fast it reads, how to empty its caches."""
+"""The machine a benchmark runs on: its cores, its description, its memory bandwidth and how to
+empty its caches."""
 
 import contextlib
 import ctypes
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from memory import allocate
 
-BUFFER = 1 << 30  # bytes: what bandwidth is measured on
+BUFFER = 1 << 30  # bytes of the buffer on which bandwidth is measured
 
 
 def first_line(command):
@@ -47,7 +48,7 @@ def tree():
 
 
 def facts(command, load):
-    """The lines about a run that a page of results begins with."""
+    """Returns the lines about a run with which a page of results begins."""
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     cores = len(os.sched_getaffinity(0))
     return "\n".join(
@@ -60,12 +61,13 @@ def facts(command, load):
 
 
 def tasks():
-    """Thread ids of this process."""
+    """Returns the thread ids of this process."""
     return [int(name) for name in os.listdir("/proc/self/task")]
 
 
 def state(task):
-    """A thread's state: R while it runs or wants to, S while it sleeps, gone after its end."""
+    """Returns a thread's state: R while it runs or is ready, S while it sleeps, "gone" after its
+    end."""
     try:
         return Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -73,7 +75,7 @@ def state(task):
 
 
 class Machine:
-    """`cores` are the ones everything is pinned to, in order: thread 0 on the first."""
+    """Everything is pinned to `cores`, in order: thread 0 runs on the first."""
 
     def __init__(self, library, cores):
         self.native = ctypes.CDLL(str(library))
@@ -82,21 +84,22 @@ class Machine:
         self.native.bench_evict.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int]
         self.cores = cores
         self.buffer = allocate((BUFFER // 8,), "u8")
-        self.buffer += 1  # a page never written has no memory of its own
+        self.buffer += 1  # pages that were never written have no memory
         self.evicted = min(BUFFER, max(128 << 20, 4 * last_cache_bytes()))
 
     def array(self):
         return (c_int * len(self.cores))(*self.cores)
 
     def read_bandwidth(self, threads, passes):
-        """Best bytes per second that `threads` cores read together, whatever the access pattern tried."""
+        """Returns the best bytes per second that `threads` cores read together, over several
+        access patterns."""
         return self.native.bench_read_bandwidth(
             self.buffer.ctypes.data, BUFFER, self.array(), threads, passes
         )
 
     def settle(self):
-        """Waits until all other threads sleep: an OpenMP pool spins for some 10 ms after its work, on the
-        core that the next contender's pool needs."""
+        """Waits until all other threads sleep. An OpenMP pool spins for some 10 ms after its work
+        on the core that the next contender's pool needs."""
         deadline = time.monotonic() + 5
         while any(state(task) == "R" for task in tasks() if task != os.getpid()):
             if time.monotonic() > deadline:
@@ -108,15 +111,16 @@ class Machine:
         self.native.bench_evict(self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores))
 
     def pin(self, threads):
-        """This thread on the first core, every pool's worker on the others, whichever library made it."""
+        """Pins this thread to the first core and every pool's workers, whichever library made
+        them, to the others."""
         main = os.getpid()
         others = set(self.cores[1:threads]) or set(self.cores)
         for task in tasks():
-            with contextlib.suppress(ProcessLookupError):  # a thread that ended meanwhile
+            with contextlib.suppress(ProcessLookupError):  # the thread has ended meanwhile
                 os.sched_setaffinity(task, {self.cores[0]} if task == main else others)
 
     def unpin(self):
-        """Threads made from here on may run on all the cores."""
+        """Lets threads that are made after this call run on all cores of the benchmark."""
         os.sched_setaffinity(0, set(self.cores))
 
     def describe(self, peers):

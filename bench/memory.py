@@ -1,8 +1,9 @@
-"""Keys and values that every contender reads from the same kind of memory, and machine facts about it.
+"""Keys and values that every contender reads from the same kind of memory, and facts about that
+memory.
 
-K and V lie in anonymous mappings with MADV_HUGEPAGE, for all contenders alike. Their numbers have at
-most 8 significant bits, so that f32, f16 and bf16 hold the same values exactly: one exact result
-serves as the reference for all, and nobody is charged for rounding the input.
+K and V lie in anonymous mappings with MADV_HUGEPAGE, for all contenders alike. Their numbers
+have at most 8 significant bits, so that f32, f16 and bf16 hold the same values exactly. One
+exact result is then the reference for all, and no contender is charged for rounding the input.
 """
 
 import mmap
@@ -13,9 +14,10 @@ import numpy as np
 
 
 def allocate(shape, dtype):
-    """Zeroed array in a mapping of its own, in huge pages where the kernel gives them."""
+    """Returns a zeroed array in its own mapping, in huge pages where the kernel provides them."""
     dtype = np.dtype(dtype)
-    # Private: shared anonymous memory is shmem to the kernel, which rarely has huge pages.
+    # Private, because the kernel treats shared anonymous memory as shmem, which rarely has huge
+    # pages.
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     pages = mmap.mmap(-1, max(1, int(np.prod(shape)) * dtype.itemsize), flags=flags)
     if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -24,19 +26,20 @@ def allocate(shape, dtype):
 
 
 def resident():
-    """Bytes of this process that are in memory."""
+    """Returns the bytes of this process that are resident in memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def huge_share():
-    """Share of this process's anonymous memory that lies in huge pages."""
+    """Returns the share of this process's anonymous memory that lies in huge pages."""
     text = Path("/proc/self/smaps_rollup").read_text()
     kilobytes = {name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
     return kilobytes.get("AnonHugePages", 0) / max(1, kilobytes.get("Anonymous", 0))
 
 
 def normal(rng, shape, steps_per_sigma, sigma=1.0):
-    """Normal deviates on a grid of sigma / steps_per_sigma (a power of two apart), 8 bits wide."""
+    """Returns normal deviates on a grid of sigma / steps_per_sigma, a power of two, with 8
+    significant bits."""
     out = allocate(shape, np.float32)
     for part in (
         out.reshape(-1, shape[-1] * 256) if out.size % (shape[-1] * 256) == 0 else [out.reshape(-1)]
@@ -48,7 +51,8 @@ def normal(rng, shape, steps_per_sigma, sigma=1.0):
 
 
 def to_bf16(x):
-    """The bits of x as bfloat16; exact, because `normal` leaves the lower half zero."""
+    """Returns the bits of x as bfloat16. This is exact because `normal` leaves the lower half
+    zero."""
     out = allocate(x.shape, np.uint16)
     np.right_shift(x.view(np.uint32), 16, out=out, casting="unsafe")
     return out

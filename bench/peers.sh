@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the environment of the benchmarks' peers (torch, ggml) in DIR, outside the repository.
-# The first run downloads a few GB and compiles ggml for some minutes; later runs take no time.
+# Makes the environment of the benchmarks' peers (torch, ggml) in DIR, outside the repository. The
+# first run downloads a few GB and compiles ggml for some minutes; later runs take no time.
 #   usage: bench/peers.sh DIR [PYTHON]
 set -euo pipefail
 
@@ -13,7 +13,7 @@ llama='llama-cpp-python>=0.3.9,<0.4' # its source distribution carries ggml's so
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
-# A stamp holds the list it was made from, so that a changed list is installed again.
+# The stamp file is a copy of the installed list, so that a changed list is installed again.
 if ! cmp -s "$here/peers.txt" "$dir/.installed"; then
   [ -x "$dir/bin/python" ] || "$python" -m venv "$dir"
   echo "installing $(grep -v '^#' "$here/peers.txt" | paste -sd' ') in $dir" >&2
@@ -36,7 +36,7 @@ if [ ! -e "$ggml/source/CMakeLists.txt" ]; then
   rm -rf "$ggml/unpacked" "$ggml/sdist"
 fi
 
-# A build that another clone configured knows only that clone's files.
+# A build folder configured by another clone refers only to that clone's files, so it is made anew.
 if ! grep -qsF "CMAKE_HOME_DIRECTORY:INTERNAL=$here/ggml" "$ggml/build/CMakeCache.txt"; then
   echo "compiling ggml" >&2
   rm -rf "$ggml/build"

@@ -1,6 +1,6 @@
-// One profile pass against dense attention over the same queries and keys: interleaved, medians,
-// and the peak memory of a pass against n, each n in a process of its own. Prints a page of
-// Markdown.
+// Compares a profile pass with dense attention over the same queries and keys by medians of
+// interleaved runs, and measures the peak memory of a pass against n, with a process for each n.
+// Prints a page of Markdown.
 //   tamis_bench_profile TRACE [REPEATS]
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ double median(std::vector<double> x) {
   return x[x.size() / 2];
 }
 
-/// Queries, keys and values of one layer, and who sees what.
+/// The queries, keys and values of one layer, and the number of keys that each query sees.
 struct Work {
   Shape shape;
   std::vector<float> q;
@@ -75,8 +75,8 @@ std::vector<Work> layers_of(const std::string& path) {
   return all;
 }
 
-/// One KV head of Gaussian keys, f16, with queries that make logits of deviation 2 and see all
-/// tokens.
+/// Makes one KV head of Gaussian keys in f16, with queries that see all tokens and whose logits
+/// have standard deviation 2.
 Work synthetic(std::int64_t tokens, std::int64_t queries) {
   constexpr std::int64_t d = 64;
   Work work;
@@ -100,7 +100,8 @@ void compare(const std::string& name, const std::vector<Work>& works, int thread
   std::vector<double> dense_seconds, rows_seconds, ratios;
   double logits = 0;
   for (const Work& work : works) logits += work.logits();
-  for (int repeat = 0; repeat <= repeats; ++repeat) {  // the first warms up
+  for (int repeat = 0; repeat <= repeats;
+       ++repeat) {  // the first repeat warms up and is not counted
     double dense_time = 0;
     double rows_time = 0;
     for (const Work& work : works) {
@@ -128,8 +129,8 @@ void compare(const std::string& name, const std::vector<Work>& works, int thread
   std::fflush(stdout);
 }
 
-/// Peak resident memory of a pass over one head of n keys, in MiB, and what its keys and values
-/// take.
+/// Prints the peak resident memory in MiB of a pass over one head of n keys, and the size of its
+/// keys and values.
 void memory(std::int64_t tokens) {
   std::fflush(stdout);
   const pid_t child = fork();

@@ -1,4 +1,5 @@
-"""A profile pass against dense attention over the same queries and keys, and its memory; a page of results."""
+"""Compares a profile pass with dense attention over the same queries and keys, measures its
+memory, and writes a page of results."""
 
 import argparse
 import os

@@ -1,4 +1,5 @@
-"""Witnesses by descent: how small their norms get, how long that takes and in how much memory; a page of results."""
+"""Measures how small the norms of witnesses from descent get, in what time and memory, and writes
+a page of results."""
 
 import argparse
 import json
@@ -15,7 +16,7 @@ INTRODUCTION = """# Witnesses by descent
 Unions of k random permutations, values 1 or γ, ε₁ = .1, ε₂ = 1: `tamis realise --dim M` with its default steps, one process for each line. Time is that
 of the whole call: descent, shortest queries, verification in f32, f64 and exact arithmetic. Every witness is verified again by a process of its own (`tamis
 verify`). Memory is the peak resident set of the process (29 MB and below: that of the script that starts it). *earlier* is max |L| of the first prototype."""
-# n, k, gamma, dim and what the prototype reached in max |L|
+# n, k, gamma, dim and the max |L| that the prototype reached
 LINES = [
     *((512, 1, 1, m, known) for m, known in ((4, 35.3), (6, 11.3), (8, 7.3), (12, 4.9), (16, 4.1), (24, 3.5), (32, 3.2), (48, 2.9), (64, 2.8))),
     *((1024, 2, 1, m, known) for m, known in ((4, 58.5), (6, 16.3), (8, 9.9), (12, 6.5), (16, 5.2), (24, 4.1), (32, 3.8), (48, 3.4), (64, 3.1))),
@@ -29,7 +30,8 @@ def run(*command):
 
 
 def measured(program, folder, n, k, gamma, dim):
-    """One witness: what realise printed, whether verify confirms it, and the peak memory in MB of realise."""
+    """Makes one witness and returns what realise printed, whether verify confirms it, and the peak
+    memory of realise in MB."""
     pattern, witness = folder / "p.mtx", folder / "w.safetensors"
     run(program, "pattern", "permutations", "--n", str(n), "--k", str(k), "--gamma", str(gamma), "--out", pattern, "--json")  # fmt: skip
     command = [program, "realise", pattern, "--dim", str(dim), "--out", witness, "--json"]

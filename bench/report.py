@@ -18,7 +18,7 @@ repeated beforehand, untimed). GB/s counts K and V once. Read bandwidth is the b
 
 
 def summary(times):
-    """Statistics of one contender's seconds."""
+    """Returns statistics of one contender's seconds."""
     ordered = sorted(times)
     quarter = len(ordered) // 4
     return {
@@ -30,7 +30,7 @@ def summary(times):
 
 
 def better_layouts(results):
-    """Of one owner's results that differ only in layout, the fastest."""
+    """Returns, of results that differ only in layout, the fastest."""
     best = {}
     for result in results:
         seen = best.get(result["name"])
@@ -40,7 +40,8 @@ def better_layouts(results):
 
 
 def add_ratios(results):
-    """Gives each of ours its speed relative to every peer and to the fastest of them."""
+    """Adds to each of tamis' results its speed relative to every peer and to the fastest of
+    them."""
     peers = [r for r in results if r["owner"] != "tamis"]
     for ours in (r for r in results if r["owner"] == "tamis"):
         ours["ratio"] = {peer["name"]: peer["ms"] / ours["ms"] for peer in peers}
@@ -48,7 +49,8 @@ def add_ratios(results):
 
 
 def add_shares(cases, bandwidth):
-    """Gives every decode result its share of what the machine can read with as many threads."""
+    """Adds to every decode result its share of the bandwidth that the machine reaches with as many
+    threads."""
     for case in cases:
         for result in case["results"]:
             if "bytes" in result:
@@ -81,7 +83,8 @@ def cells(mode, peers, case, result):
 
 
 def table(rows, text=(2,)):
-    """Aligned Markdown: readable as it is on a terminal. The columns in `text` are words, the others numbers."""
+    """Returns a Markdown table that is aligned for a terminal. The columns in `text` are words,
+    the others numbers."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
 
     def line(row):
@@ -96,7 +99,7 @@ def table(rows, text=(2,)):
 
 
 def section(mode, shape, cases):
-    """One table: all lengths and thread counts of a mode and shape."""
+    """Returns one table with all lengths and thread counts of a mode and shape."""
     heads, kv_heads, d = shape
     peers = list(dict.fromkeys(r["name"] for c in cases for r in c["results"] if r["owner"] != "tamis"))
     rows = [columns(mode, peers)]
@@ -106,7 +109,7 @@ def section(mode, shape, cases):
 
 
 def verdicts(run):
-    """The ranges that the project's targets speak of."""
+    """Returns the ranges of the ratios for which the project has targets."""
     lines = []
     for mode, where, least in (("decode", " at n ≥ 32768", 32768), ("prefill", "", 0)):
         cases = [c for c in run["cases"] if c["mode"] == mode and c["n"] >= least]
@@ -155,15 +158,15 @@ def sections(run):
 
 
 def write(path, text):
-    """Under a temporary name first, so that a result file is never half a file."""
+    """Writes under a temporary name first, so that a result file is never incomplete."""
     new = path.with_name(path.name + ".new")
     new.write_text(text)
     os.replace(new, path)
 
 
 def save(run, options, name, title, tables):
-    """`name`.md in the folder for results, all numbers in `name`.json in the build folder; `tables` are titles
-    with texts. Returns both paths."""
+    """Writes `name`.md to the folder for results and all numbers to `name`.json in the build
+    folder. `tables` are pairs of a title and a text. Returns both paths."""
     page, numbers = options.out / f"{name}.md", options.build / f"results/{name}.json"
     for path in (page, numbers):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,7 +182,7 @@ def save(run, options, name, title, tables):
 
 
 def publish(run, options, name, title, tables):
-    """The run on the terminal and in files."""
+    """Prints the run on the terminal and writes it to files."""
     for heading, text in tables:
         print(f"{heading}\n{text}\n")
     print("\n".join([*run["verdicts"], *facts(run)]))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Times sparse decode from a cache in planes against torch, ggml and our own dense over bf16: `make bench-sieve`.
+"""Times sparse decode from a cache in planes against torch, ggml and dense tamis over bf16: `make
+bench-sieve` runs this.
 
 Steps take their queries in turn from a sequence, as decoding does; some are checked against f64
-(sieve_report.METHOD says how). About three minutes; `--quick` takes well under one and proves only that
-everything runs. `--parent` times another commit's libtamis.so, of the same C ABI, in the same turns.
+(sieve_report.METHOD describes how). Takes about three minutes; `--quick` takes well under one
+and only proves that everything runs. `--parent` times the libtamis.so of another commit, with
+the same C ABI, in the same turns.
 """
 
 import os
@@ -12,7 +14,7 @@ import sys
 from ctypes import c_int64
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's, used for the reference only: one thread pool less
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy, for the reference only, needs no thread pool
 
 import contenders
 import harness
@@ -26,19 +28,20 @@ from exact import Exact
 from sieve_contender import Sieve
 from tamis_c import Cache, Library, Workspace
 
-# Llama-3-8B's heads; the same at half the head size; SmolLM2-135M's; a quarter of Llama-2-7B's, which share no keys.
+# The heads of Llama-3-8B; the same at half the head size; those of SmolLM2-135M; a quarter of
+# those of Llama-2-7B, which share no keys.
 SHAPES = [
     sieve_data.Shape(32, 8, 128),
     sieve_data.Shape(32, 8, 64),
     sieve_data.Shape(9, 3, 64),
     sieve_data.Shape(8, 8, 128),
 ]
-# Budget, bits of the cache, and what is saved where there is a choice.
+# The budget, the bits of the cache, and what is preferred where there is a choice.
 WAYS = [("mass:0.05", 12, "time"), ("mass:0.05", 12, "bytes"), ("mass:0.01", 16, "time")]
 BITS = [12, 16]
 CHECKED = 2  # steps compared with f64
-BATCH_LONGEST = 32768  # tokens; the shortest sequence of a batch has a 32nd of it
-APPENDED = 1024  # tokens one at a time: eight blocks, so that what coding costs is in the mean
+BATCH_LONGEST = 32768  # tokens; the shortest sequence of a batch has 1/32 of it
+APPENDED = 1024  # tokens appended alone: 8 blocks, to include coding
 
 
 def arguments():
@@ -59,7 +62,7 @@ def arguments():
 
 
 def filled(library, shape, k, v, bits):
-    """A cache that holds all of k and v."""
+    """Returns a cache that holds all of k and v."""
     cache = Cache(library, shape, bits)
     cache.append(k, v, 0, k.shape[1], Workspace(library, 1))
     return cache
@@ -85,7 +88,7 @@ def make_contenders(loaded, inputs, caches, shape, threads):
 
 
 def measure(family, machine, loaded, options, shape, n):
-    """All thread counts of one family of data, shape and length."""
+    """Measures one family of data, shape and length with every number of threads."""
     inputs = sieve_data.FAMILIES[family](shape, n)
     caches = {
         (name, bits): filled(loaded[name], shape, *inputs.kv["bf16"], bits)
@@ -133,7 +136,7 @@ def measure(family, machine, loaded, options, shape, n):
 
 
 class Fill:
-    """A cache over all tokens, from nothing; its memory is allocated within the time."""
+    """Fills a new cache with all tokens. The time includes the allocation of its memory."""
 
     def __init__(self, library, shape, k, v, bits, threads):
         self.native, self.shape, self.kv, self.bits = library, shape, (k, v), bits
@@ -149,7 +152,7 @@ class Fill:
 
 
 def appends(machine, library, shape, k, v, bits):
-    """Seconds of each append of one token of all heads to a long sequence."""
+    """Returns the seconds of each append of one token of all heads to a long sequence."""
     n = k.shape[1]
     workspace = Workspace(library, 1)
     cache = Cache(library, shape, bits)
@@ -162,13 +165,14 @@ def appends(machine, library, shape, k, v, bits):
 
 
 def cache_cost(machine, loaded, options, shape, inputs, bits, bandwidth):
-    """What a cache takes: memory, filling it against reading keys and values once, appending."""
+    """Measures what a cache costs: its memory, the time to fill it compared with reading keys and
+    values once, and appending."""
     k, v = inputs.kv["bf16"]
     costs = []
     for threads in options.threads:
         machine.unpin()
         fill = Fill(loaded["tamis"], shape, k, v, bits, threads)
-        fill.run()  # threads are made and scratch grows
+        fill.run()  # starts threads and lets scratch memory grow
         fill.forget()
         before = memory.resident()
         fill.run()
@@ -204,7 +208,7 @@ def cache_cost(machine, loaded, options, shape, inputs, bits, bandwidth):
 
 
 class OneByOne:
-    """A step of a batch as a call for each sequence."""
+    """Runs a step of a batch with one call for each sequence."""
 
     def __init__(self, calls):
         self.calls = calls
@@ -215,7 +219,8 @@ class OneByOne:
 
 
 def batch_cost(machine, loaded, options, shape):
-    """A step of sixteen sequences of unequal length, at once and one after the other."""
+    """Measures a step of sixteen sequences of unequal length, in one call and in one call for
+    each."""
     longest = min(BATCH_LONGEST, max(options.keys))
     lengths = [round(longest * 32 ** (i / 15 - 1)) for i in range(16)]
     inputs = sieve_data.FAMILIES["real-like"](shape, longest)
@@ -261,7 +266,7 @@ def main():
                 print(f"decode, {family}: {shape}, n = {n}", file=sys.stderr, flush=True)
                 cases += measure(family, machine, loaded, options, shape, n)
         if shape not in SHAPES[:2]:
-            continue  # the cache costs what it does for these
+            continue  # the first two shapes suffice for the costs of a cache
         batches += batch_cost(machine, loaded, options, shape)
         print(f"cache: {shape}, n = {n}", file=sys.stderr, flush=True)
         inputs = sieve_data.FAMILIES["real-like"](shape, n)

@@ -1,4 +1,5 @@
-"""tamis' attention over a cache in planes through its C ABI, and the checks of what it certifies."""
+"""Attention of tamis over a cache in planes through the C ABI, and the checks of its
+certificates."""
 
 import ctypes
 import sys
@@ -13,7 +14,7 @@ def spread(values):
 
 
 class Sieve:
-    """tamis_attend with one budget for all heads, one query of each sequence a step."""
+    """tamis_attend with one budget for all heads and one query of each sequence in a step."""
 
     owner = "tamis"
     layout = ""
@@ -49,7 +50,7 @@ class Sieve:
             self.native.c.tamis_plan_free(self.plan)
 
     def set_q(self, q):
-        """q [query_heads, 1, d], those of every sequence one after the other."""
+        """Sets q [query_heads, 1, d], with the heads of each sequence one after the other."""
         heads, d = self.heads.query_heads, q.shape[-1]
         self.q = q
         self.queries = Queries(sizeof(Queries), q.ctypes.data, DTYPES["f32"], 0, heads * d, d)
@@ -68,11 +69,11 @@ class Sieve:
         )
 
     def record(self):
-        """Keeps the certificates of the last run."""
+        """Keeps the certificates of the last run for `summary`."""
         self.recorded.append(np.ctypeslib.as_array(self.certificates).copy())
 
     def compare(self, exact):
-        """Compares a run and what it certifies with f64."""
+        """Runs once and compares the output and its certificates with f64."""
         self.run()
         now = np.ctypeslib.as_array(self.certificates).reshape(self.lse.shape)
         error = np.linalg.norm(self.out - exact.out, axis=-1)
@@ -86,9 +87,10 @@ class Sieve:
         self.relative_errors += list((error / np.linalg.norm(exact.out, axis=-1)).ravel())
 
     def summary(self):
-        """Of all recorded runs: tau per row; bytes per step, as a share of bf16 keys and values."""
+        """Returns, over all recorded runs, tau per row and bytes per step as a share of bf16 K and
+        V."""
         now = np.stack(self.recorded)
-        # The rows of one KV head hold the same counts.
+        # All rows of one KV head hold the same counts.
         shared = now.reshape(len(now), self.heads.kv_heads, -1)[:, :, 0]
         return {
             "tau": spread(now["tau"]),

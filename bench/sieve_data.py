@@ -1,24 +1,30 @@
-"""Keys, values and queries for the sieve's benchmark: three families, all synthetic and reproducible.
+"""Keys, values and queries for the sieve's benchmark: three families, all synthetic and
+reproducible.
 
-real-like   made from the trace in data/, whose three layers hold one KV head with three query heads of
-            size 64 each. A KV head keeps the trace's first run of 128 tokens (its attention sinks) and
-            its last run (what is near the queries) in place; between them lie runs of 128 contiguous
-            tokens whose starts are drawn uniformly from the rest of the trace, anew for every KV head.
-            Head size 128 joins two layers channel-wise: q·k is then the sum of theirs, and the scale
-            1/√128. Groups larger than three take the same heads' queries from the trace's preceding
-            positions. Steps are the trace's last 16 queries (positions 8161, 8163 … 8191), in order.
-            A context longer than the trace repeats what the trace holds, so that the number of keys that
-            matter grows in proportion to n: pessimistic for heads where it grows more slowly in real text.
-law         the keys and values of real-like, with queries multiplied by a number of their own, such that as
-            many keys hold 95 % of a query's weight as the law k(n) = k(8192)·(n/8192)^C says, C = 0.61
-            being the median over heads that `tamis profile` measured on the trace from which data/ was
-            cut; k(8192) is that of the same query at n = 8192, where both families agree. Longer queries
-            make every bound from codes wider in proportion: sparser does not mean easier throughout.
-gaussian    keys and values i.i.d. N(0, 1), queries i.i.d. N(0, σ²), so that logits have spread σ: nothing
-            to find. At σ = 1 attention is nearly uniform; at σ = 3 few keys matter, but unstructured ones.
+real-like   Made from the trace in data/, whose three layers hold one KV head with three query
+            heads of size 64 each. A KV head keeps the trace's first run of 128 tokens (its
+            attention sinks) and its last run (which is near the queries) in place; between them
+            lie runs of 128 contiguous tokens whose starts are drawn uniformly from the rest of
+            the trace, anew for every KV head. Head size 128 joins two layers channel-wise: q·k
+            is then the sum of their products, and the scale 1/√128. Groups larger than three
+            take the same heads' queries from the trace's preceding positions. Steps are the
+            trace's last 16 queries (positions 8161, 8163 … 8191), in order. A context longer
+            than the trace repeats what the trace holds, so that the number of keys that matter
+            grows in proportion to n. This is pessimistic for heads where it grows more slowly
+            in real text.
+law         The keys and values of real-like. Each query is multiplied by a number of its own,
+            such that the number of keys that hold 95 % of its weight follows the law k(n) =
+            k(8192)·(n/8192)^C. C = 0.61 is the median over heads that `tamis profile` measured
+            on the trace from which data/ was cut; k(8192) is that of the same query at n =
+            8192, where both families agree. Longer queries make every bound from codes wider in
+            proportion, so that sparser attention is not always easier.
+gaussian    Keys and values are i.i.d. N(0, 1), queries i.i.d. N(0, σ²), so that logits have
+            standard deviation σ and no structure. At σ = 1 attention is nearly uniform; at σ =
+            3 few keys matter, but these are unstructured.
 
-All numbers are rounded until f32, f16 and bf16 hold them exactly. Streams are NumPy's Philox, keyed by a
-seed and, but for gaussian data, the KV head. Costs about a second per 100 MB, for the law about ten.
+All numbers are rounded until f32, f16 and bf16 hold them exactly. Random streams are NumPy's
+Philox, keyed by a seed and, except for gaussian data, the KV head. Costs about a second per 100
+MB, for the law about ten.
 """
 
 import json
@@ -59,14 +65,14 @@ class Shape:
 
 @dataclass
 class Inputs:
-    """q [steps, heads, 1, d] in f32; for each dtype k and v [kv_heads, n, d]."""
+    """q [steps, heads, 1, d] in f32 and, for each dtype, k and v [kv_heads, n, d]."""
 
     q: np.ndarray
     kv: dict
 
 
 def description():
-    """The text above, as Markdown."""
+    """Returns the docstring of this module as Markdown."""
     return f"```\n{__doc__.strip()}\n```"
 
 
@@ -85,7 +91,8 @@ def read_safetensors(path):
 
 
 def shorten(x):
-    """x rounded to bf16, and again to f16 for its narrower range of exponents: exact in both."""
+    """Returns x rounded to bf16 and then to f16, which has fewer exponents, so that both hold it
+    exactly."""
     bits = np.asarray(x, np.float32).view(np.uint32)
     bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
     return bits.view(np.float32).astype(np.float16).astype(np.float32)
@@ -104,7 +111,7 @@ def stream(h):
 
 
 def chosen_tokens(rng, n, length):
-    """Which token of the trace stands at each of n places."""
+    """Returns which token of the trace stands at each of n places."""
     first, last = np.arange(RUN), np.arange(length - RUN, length)
     runs = -(-max(0, n - 2 * RUN) // RUN)
     starts = rng.integers(RUN, length - 2 * RUN, size=runs, endpoint=True)
@@ -132,14 +139,15 @@ def real_like(shape, n):
             v[h, :, channels] = trace[f"{layer}.v"][0, tokens]
             queries = trace[f"{layer}.q"]
             for g in range(shape.group):
-                back, head = divmod(g, len(queries))  # so many queries earlier
+                back, head = divmod(g, len(queries))  # `back` queries earlier
                 end = queries.shape[1] - back
                 q[:, h * shape.group + g, 0, channels] = queries[head, end - STEPS : end]
     return Inputs(q, every_dtype(k, v))
 
 
 def falling_logits(shape, n, inputs):
-    """For every step and query head, the logits of its query in natural units, largest first."""
+    """Yields, for every step and query head, the logits of its query in natural units, largest
+    first."""
     k = inputs.kv["f32"][0]
     for step in range(STEPS):
         for h in range(shape.heads):
@@ -148,7 +156,8 @@ def falling_logits(shape, n, inputs):
 
 
 def keys_needed(logits, factor=1.0):
-    """How many keys hold all but TAIL of the weight, with the query multiplied by a factor."""
+    """Returns how many keys hold all but TAIL of the weight, with the query multiplied by a
+    factor."""
     held = np.cumsum(np.exp(factor * (logits - logits[0])))
     return 1 + int(np.searchsorted(held, (1 - TAIL) * held[-1]))
 
@@ -162,7 +171,7 @@ def law(shape, n):
     q = np.empty_like(inputs.q)
     for (step, h, logits), k in zip(falling_logits(shape, n, inputs), before, strict=True):
         wanted = k * (n / TRACE_LENGTH) ** LAW
-        least, most = 0.125, 8.0  # of the factor; fewer keys are needed the larger it is
+        least, most = 0.125, 8.0  # range of the factor; a larger one needs fewer keys
         for _ in range(12):
             middle = (least * most) ** 0.5
             least, most = (middle, most) if keys_needed(logits, middle) > wanted else (least, middle)

@@ -19,7 +19,7 @@ includes their coding, and the longest append codes one block of every head."""
 
 
 def add_ratios(results, dense):
-    """Speed of each of ours relative to the fastest outside peer and to our dense."""
+    """Adds to each of tamis' results its speed relative to the fastest peer and to dense tamis."""
     peers = [r["ms"] for r in results if r["owner"] != "tamis"]
     own = next(r["ms"] for r in results if r["name"] == dense)
     for ours in (r for r in results if r["owner"] == "tamis"):
@@ -54,7 +54,8 @@ def sieves(cases):
 
 
 def glance_section(cases):
-    """One row per data, shape and number of threads at the longest context; one column per budget."""
+    """Returns a table at the longest context with one row for each data, shape and number of
+    threads, and one column for each budget."""
     longest = max(case["n"] for case in cases)
     names = list(dict.fromkeys(r["name"] for _, r in sieves(cases)))
     rows = []
@@ -122,7 +123,7 @@ def batch_section(batches):
 
 
 def groups(entries, *keys):
-    """Entries by the values of these keys, in the order in which they come."""
+    """Groups entries by the values of these keys, in the order in which they come."""
     made = {}
     for entry in entries:
         made.setdefault(tuple(entry[key] for key in keys), []).append(entry)
@@ -140,7 +141,7 @@ def sections(run):
 
 
 def verdicts(run, worst_cases):
-    """The ranges over shapes and numbers of threads, at the longest context."""
+    """Returns the ranges over shapes and numbers of threads at the longest context."""
     longest = max(case["n"] for case in run["cases"])
     lines = []
     names = list(dict.fromkeys(r["name"] for _, r in sieves(run["cases"])))

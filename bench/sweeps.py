@@ -1,9 +1,11 @@
-"""All sweeps at full size, into one store that is kept, and pages of what they found.
+"""Runs all sweeps at full size into one store that is kept, and writes pages of their results.
 
-    bench/sweeps.py --program build/release/cli/tamis [--only fig3,fig4] [--set fig3:n=512,768,1024] [--ranks 2]
+    bench/sweeps.py --program build/release/cli/tamis [--only fig3,fig4] [--ranks 2]
+                    [--set fig3:n=512,768,1024]
 
-Resumes: what the store has is not computed again. Every sweep has a page with its command, sentences, chart and tables
-in FOLDER/sweeps, and a paragraph in FOLDER/sweeps.md.
+Results that the store already has are not computed again. Every sweep has a page in
+FOLDER/sweeps with its command, sentences, chart and tables, and a paragraph in
+FOLDER/sweeps.md.
 """
 
 import argparse
@@ -28,7 +30,8 @@ WITH_TRACE = {"window", "length", "norm", "alpha", "collapse"}
 
 
 def markdown(rows):
-    """A table whose first row is the heading; the first column to the left."""
+    """Returns a Markdown table whose first row is the heading. The first column is aligned to the
+    left."""
     heading, *body = ([cell.replace("|", "\\|") for cell in row] for row in rows)
     rule = ["---"] + ["---:"] * (len(heading) - 1)
     return "\n".join("| " + " | ".join(row) + " |" for row in [heading, rule, *body])
@@ -39,7 +42,7 @@ def duration(seconds):
 
 
 def run(options, name):
-    """Runs one sweep; its report, chart and the command as a reader would type it."""
+    """Runs one sweep. Returns its report, its chart and the command as a reader would type it."""
     chart = options.folder / "sweeps" / f"{name}.vl.json"
     words = ["sweep", name, "--store", str(options.store)]
     for value in options.set:
@@ -65,7 +68,7 @@ def run(options, name):
 
 
 def page(report, command, name, load):
-    """Everything about one sweep; what comes before the first table is also in the index."""
+    """Returns the page of one sweep. What comes before its first table is also in the index."""
     seconds = [result["seconds"] for result in report["results"]]
     failed = f", {report['failed']} failed" if report["failed"] else ""
     parts = [
@@ -87,7 +90,7 @@ def page(report, command, name, load):
 
 
 def index(folder):
-    """The beginnings of all pages there are."""
+    """Returns the index, made of the beginnings of all pages that exist."""
     parts = [INTRODUCTION]
     for name in NAMES:
         file = folder / "sweeps" / f"{name}.md"
@@ -124,7 +127,7 @@ def main():
         print(f"{name} …", file=sys.stderr, flush=True)
         load = os.getloadavg()[0]
         report, chart, command = run(options, name)
-        if report["done"] == 0:  # the page of an earlier store stays
+        if report["done"] == 0:  # keeps the page made from an earlier store
             chart.unlink()
             print(f"nothing of {name} is done", file=sys.stderr)
             continue

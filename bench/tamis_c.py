@@ -52,7 +52,8 @@ class KvPages(ctypes.Structure):
 
 
 class Pages:
-    """Page tables over k and v [kv_heads, n, d], as a paged cache would keep them: `.kv` is what tamis reads."""
+    """Page tables over k and v [kv_heads, n, d], as a paged cache would keep them. tamis reads
+    `.kv`."""
 
     def __init__(self, k, v):
         kv_heads, n, d = k.shape
@@ -72,7 +73,7 @@ class Pages:
 
 
 class Library:
-    """libtamis.so. `call` raises what tamis says went wrong."""
+    """libtamis.so. `call` raises an exception with tamis' own error message."""
 
     def __init__(self, path):
         self.c = ctypes.CDLL(str(path))
@@ -249,7 +250,7 @@ class Results(ctypes.Structure):
 
 
 class Cache:
-    """tamis_cache whose sequences are named 0, 1, … ."""
+    """A tamis_cache whose sequences are named 0, 1, … ."""
 
     def __init__(self, library, shape, bits, sequences=1):
         self.native, self.handle = library, c_void_p()
@@ -263,7 +264,7 @@ class Cache:
             library.call(c.tamis_cache_add, self.handle, c_uint64(name))
 
     def append(self, k, v, first, tokens, workspace, sequence=0):
-        """Tokens first … first + tokens − 1 of k and v [kv_heads, n, d] in bf16."""
+        """Appends tokens first … first + tokens − 1 of k and v [kv_heads, n, d] in bf16."""
         self.append_rows(*self.rows_of(k, v, first), (c_int64 * 1)(tokens), workspace, sequence)
 
     def append_rows(self, keys, values, count, workspace, sequence=0):
@@ -283,7 +284,7 @@ class Cache:
         return rows(k), rows(v)
 
     def plan(self, sequences):
-        """tamis_plan of one query of each sequence, to be freed by the caller."""
+        """Returns a tamis_plan of one query of each sequence, which the caller must free."""
         names = (c_uint64 * len(sequences))(*sequences)
         ones = (c_int64 * len(sequences))(*[1] * len(sequences))
         batch = Batch(

@@ -1,4 +1,4 @@
-// Runs the same work on several cores at once and says how long all of it took.
+// Runs the same work on several cores at once and returns how long all of it took.
 #pragma once
 
 #include <sched.h>
@@ -15,14 +15,14 @@ inline void pin_to(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-/// Seconds from the moment when all threads are ready until the last has done work(t), thread t on
-/// cores[t]. Threads are made and ended outside the time.
+/// Returns the seconds from the moment when all threads are ready until the last has done work(t),
+/// where thread t runs on cores[t]. Starting and ending the threads is not counted.
 template <class Work>
 double seconds_together(const int* cores, int threads, Work work) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start, end;
   std::barrier meet(threads, [&]() noexcept {
-    start = end;  // the first meeting leaves its time in `end`, the second moves it here
+    start = end;  // the second meeting moves the first one's time here
     end = Clock::now();
   });
   {

@@ -1,7 +1,8 @@
-// What attention over a cache in planes reads of a trace, and how near it comes to exact attention:
-// every query at its own place of the text, as a step of decoding. Prints Markdown.
-//   tamis_bench_trace TRACE [QUERIES [LAYER]]: at most so many queries, at even distances; one
-//   layer
+// Measures what attention over a cache in planes reads of a trace, and how close it comes to exact
+// attention. Every query runs at its own position in the text, as a step of decoding. Prints
+// Markdown.
+//   tamis_bench_trace TRACE [QUERIES [LAYER]]
+// With QUERIES, at most so many queries run, evenly spaced; with LAYER, one layer alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 using namespace tamis;
 using namespace tamis::lab;
 
-/// How the cache stores and attention is asked.
+/// Settings of the cache and of attention.
 struct Way {
   const char* budget;
   int bits;
@@ -41,7 +42,8 @@ float number(const Tensor& tensor, std::int64_t i) {
   return reinterpret_cast<const float*>(bytes)[i];
 }
 
-/// Exact attention of one query of one head, in f64.
+/// Returns attention of one query of one head in f64. It leaves out values whose weight is below
+/// 1e-12 of the largest weight.
 std::vector<double> exact(const TraceLayer& layer, const LayerData& data, std::int64_t tokens,
                           std::int64_t h, std::int64_t query, std::int64_t seen) {
   const Shape& shape = layer.shape;
@@ -70,20 +72,19 @@ std::vector<double> exact(const TraceLayer& layer, const LayerData& data, std::i
   return out;
 }
 
-/// What a way reached, over steps and KV heads or rows.
+/// The measurements for one way, over steps and KV heads or rows.
 struct Measured {
   std::vector<double> bytes, look, keys, values, raw;  ///< shares of 16-bit keys and values
-  std::vector<double> error;                           ///< relative, true
-  std::vector<double> certified;                       ///< relative
-  std::vector<double> tau;                             ///< certified, of eps
+  std::vector<double> error;                           ///< true error, relative
+  std::vector<double> certified;                       ///< certified error, relative
+  std::vector<double> tau;                             ///< certified tau divided by eps
   std::vector<double> sharp;                           ///< share of coded keys read to level 1
-  std::array<double, 4> levels{},
-      value_levels{};  ///< keys and values by the deepest level, and their sum
-  double counted = 0, centres = 0;
+  std::array<double, 4> levels{}, value_levels{};      ///< by the deepest level read
+  double counted = 0, centres = 0;  ///< keys in total; values read as their centre alone
   std::int64_t rows = 0, met = 0, dense = 0;
 };
 
-/// A query's place and number, by place.
+/// A query's position in the text and its index, ordered by position.
 struct Place {
   std::int64_t seen;
   std::int64_t query;
@@ -93,7 +94,7 @@ struct Step {
   const TraceLayer& layer;
   const LayerData& data;
   std::int64_t query;
-  const std::vector<std::vector<double>>& truth;  ///< of each head
+  const std::vector<std::vector<double>>& truth;  ///< exact output of each head
 };
 
 void measure(const Cache& cache, const Step& at, const Way& way, Workspace& workspace,

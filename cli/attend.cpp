@@ -1,5 +1,5 @@
-// tamis attend: attention of every query of a trace. One layer in memory at a time, and the
-// results.
+// tamis attend: computes attention for every query of a trace. Memory holds one layer at a time,
+// and the results of all layers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -128,7 +128,8 @@ struct Options {
   bool check = false;
 };
 
-/// A failure inside the numbers of a layer, with the file and the layer it came from.
+/// Runs `body`, and adds the file and the layer to the message of an Error(input) about the
+/// numbers of a layer.
 template <class Body>
 void in_layer(const lab::Trace& trace, const lab::TraceLayer& layer, const Body& body) try {
   body();
@@ -163,7 +164,7 @@ Progress progress_of(const lab::Trace& trace, std::span<const lab::TraceLayer> l
                    {"check", options.check ? pairs : 0}});
 }
 
-/// Bits that are stored of a number: those asked for, or enough for the smallest budget of any
+/// Returns the bits stored per number: those asked for, or enough for the smallest budget of any
 /// layer.
 int bits_of(const Options& options, std::span<const std::vector<Budget>> budgets) {
   int bits = options.bits.value_or(0);

@@ -1,4 +1,5 @@
-// tamis bench: what dense and sparse attention take on this machine, at the user's own shape.
+// tamis bench: measures the time of dense and sparse attention on this machine, at the user's own
+// shape.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -88,7 +89,8 @@ struct HeadCounts {
   std::int64_t kv_heads = 0;
 };
 
-/// "32/8", or "8" for as many of both.
+/// Parses "32/8", or "8" for equal numbers of query heads and KV heads. Returns nothing if `text`
+/// is neither.
 std::optional<HeadCounts> parse_heads(const std::string& text) {
   const auto number = [](std::string_view part) {
     std::int64_t value = 0;
@@ -140,7 +142,8 @@ BenchShape shape_of(const Options& options) {
   return shape;
 }
 
-/// Throws `usage` for what the machine's memory cannot hold: better than what the system does then.
+/// Throws Error(usage) for a shape that the machine's memory cannot hold, since the system would
+/// swap or end the process.
 void check_memory(const BenchShape& shape, int bits) {
   const auto numbers = 2.0 * static_cast<double>(shape.batch) *
                        static_cast<double>(shape.heads.kv_heads) *

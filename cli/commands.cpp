@@ -1,4 +1,4 @@
-// The table of subcommands and the options that all of them share.
+// The table of subcommands, and the options that all of them share.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@
 #include "text/render.h"
 #include "text/usage.h"
 
-// In the order of the manual.
+// Listed in the order of the manual.
 #define TAMIS_COMMANDS(COMMAND) \
   COMMAND(info)                 \
   COMMAND(attend)               \
@@ -122,8 +122,8 @@ Program::Program()
     CLI::App* sub = app_.add_subcommand(command.name);
     Files files;
     const Run run = command.declare(*sub, files, globals_);
-    // CLI11 runs callbacks while it parses; what they choose runs after, outside its error
-    // handling.
+    // CLI11 runs callbacks while it parses. The subcommand itself runs later, outside CLI11's
+    // error handling.
     sub->callback([this, files, run] {
       files_ = files;
       run_ = run;
@@ -140,7 +140,7 @@ void Program::parse(int argc, const char* const* argv) {
     check_values(app_, argc, argv);
     throw;
   } catch (const CLI::ParseError& error) {
-    check_values(app_, argc, argv);  // what else is wrong may well follow from it
+    check_values(app_, argc, argv);  // a missing value may cause the other error
     throw Error(Code::usage, usage_sentence(app_, error));
   }
 }

@@ -1,4 +1,4 @@
-// tamis completion: a script that teaches a shell the commands, options and values.
+// tamis completion: prints a script that teaches a shell the commands, options and values.
 #include <fmt/format.h>
 
 #include "command.h"

@@ -1,6 +1,6 @@
-// tamis decide: can self-attention weakly produce a pattern in d dimensions? Yes with a witness, no
-// with a refutation, or open with bounds. Dimension 1 takes time linear in the pattern; above, up
-// to the time limit.
+// tamis decide: can self-attention weakly produce a pattern in d dimensions? Yes with a witness,
+// no with a refutation, or open with bounds. Dimension 1 takes time linear in the size of the
+// pattern, higher dimensions up to the time limit.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -84,7 +84,7 @@ struct Report {
   int threads;
 };
 
-/// Of what there was to write: absent where a bound has no such evidence.
+/// Which files were written. A bound may lack the evidence that an option asks to write.
 struct Written {
   bool witness, refutation, problem;
 };
@@ -155,7 +155,8 @@ std::string columns_text(std::int64_t columns) {
   return fmt::format("{} column{}", columns, columns == 1 ? "" : "s");
 }
 
-/// Nothing, or that the lower bound, on which the verdict rests, is a solver's word.
+/// Returns " (by a solver)" if the lower bound, on which the verdict rests, is only a solver's
+/// word, and an empty string otherwise.
 std::string by_solver(const lab::Decision& decision) {
   return decision.refutation && !decision.refutation->proved() ? " (by a solver)" : "";
 }
@@ -220,13 +221,15 @@ std::string report_text(const Report& report, const Written& written) {
   return wrote.empty() ? text : text + "\n" + wrote;
 }
 
-/// What is left of the time limit at least: dimension 1 is decided all the same.
+/// The least time in seconds that is left for deciding after reading: dimension 1 is decided in
+/// any case.
 constexpr double least_time = 1e-3;
 
-/// The time limit counts from the start, so a file that takes longer to be read is not waited for.
+/// Reads the pattern. Throws Error(io) if that takes longer than the time limit, which counts from
+/// the start of the command.
 template <class Elapsed>
 lab::Pattern read_in_time(const Options& options, const Elapsed& elapsed) {
-  const bool limited = options.time_limit > 0;  // otherwise `decide` says what is wrong with it
+  const bool limited = options.time_limit > 0;  // `decide` rejects the other values
   try {
     return options.pattern.read([&](double, double) {
       return !interrupted() && !(limited && elapsed() > options.time_limit);

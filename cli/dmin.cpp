@@ -1,5 +1,5 @@
-// tamis dmin: the least dimension at which the paper's random construction succeeds, by search or
-// from the probability of a draw.
+// tamis dmin: finds the least dimension at which the paper's random construction succeeds, by
+// search or from the probability that a draw succeeds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct Options {
   std::int64_t from = 0;
 };
 
-/// Q = 0.1 … 5 and the one asked for, as far as they mean a draw.
+/// Returns Q = 0.1 … 5 and the Q asked for, without those for which Q·n rounds to no draw.
 std::vector<double> all_Q(double Q, std::int64_t n) {
   std::vector<double> all{0.1, 0.2, 0.5, 1, 2, 5};
   std::erase_if(all, [&](double x) { return std::round(x * static_cast<double>(n)) < 1; });

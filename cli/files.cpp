@@ -22,17 +22,17 @@
 namespace tamis::cli {
 namespace {
 
-/// What all names of a file have in common, be it there or not yet.
+/// The identity of a file, equal for all its names. `device` and `inode` are those of the file or,
+/// if it does not exist yet, of its folder.
 struct Place {
   dev_t device = 0;
   ino_t inode = 0;
-  std::string
-      name;  ///< of a file that is not there yet: its name in the folder that the numbers mean
-  std::string folder;  ///< then that folder's, one of several perhaps
+  std::string name;    ///< in that folder, if the file does not exist yet
+  std::string folder;  ///< a path of that folder, if the file does not exist yet
 };
 
-/// Whether a file system that looks at no case could take them for one; letters beyond ASCII are
-/// left to it.
+/// Returns whether a file system that ignores case could take the two names for the same. Names
+/// with letters beyond ASCII always may be: the file system has to answer for them.
 bool perhaps_same(std::string_view a, std::string_view b) {
   const auto beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   if (std::ranges::any_of(a, beyond_ascii) && std::ranges::any_of(b, beyond_ascii)) return true;
@@ -40,9 +40,9 @@ bool perhaps_same(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// Some file systems take names for one that differ in case, or in how accents are written. In a
-/// folder made for the purpose the answer is this one's; where none can be made, no file can
-/// either.
+/// Returns whether the file system of `folder` takes the two names for the same. Some file systems
+/// ignore case, or how accents are written, so this tries both names in a temporary folder. Where
+/// that folder cannot be made, no output file can be created either.
 bool same_in(const std::string& folder, const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (!perhaps_same(a, b)) return false;
@@ -63,7 +63,7 @@ bool same(const std::optional<Place>& a, const std::optional<Place>& b) {
          same_in(a->folder, a->name, b->name);
 }
 
-/// None for pipes and devices, which nothing written replaces, and where no file can be.
+/// Returns nothing for pipes and devices, which writing does not replace.
 std::optional<Place> place_of(const struct stat& file) {
   if (!S_ISREG(file.st_mode)) return {};
   return Place{file.st_dev, file.st_ino, {}, {}};
@@ -95,7 +95,7 @@ struct Files::Given {
   std::string option;
   std::string file;
   Use use = Use::read;
-  bool beside = false;  ///< the store that `option` names, not the file itself
+  bool beside = false;  ///< the file lies beside the store that `option` names
   std::optional<Place> place;
 };
 
@@ -133,7 +133,7 @@ void Files::check() const {
   const std::optional<Place> shown = place_of_standard_output();
   for (const Given& one : files) {
     if (same(one.place, shown)) {
-      // Nothing more may get there, a report of this error neither.
+      // Nothing more may be written to that file, not even the JSON report of this error.
       (void)!std::freopen("/dev/null", "w", stdout);
       refuse(one.option, one.file,
              "is the file that standard output goes to; let that go elsewhere");

@@ -1,4 +1,5 @@
-// What commands ask of the files they are given, before hours of work rather than after.
+// Checks of the files that a command is given, made before its work starts rather than hours
+// later.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,22 +13,22 @@
 
 namespace tamis::cli {
 
-/// The files of a command, declared with the options and arguments that name them. No command may
-/// write to what it reads, nor to one file twice.
+/// The files of a command, declared with the options and arguments that name them. A command must
+/// not write to a file that it reads, nor write two outputs to one file.
 class Files {
  public:
-  /// The file that a value names, if it names one.
+  /// Returns the file that the value of an option names, or nothing if it names none.
   using FileIn = std::function<std::optional<std::string>(const std::string& value)>;
 
-  /// Declares what becomes of the file that `option` names; returns it. `type` is what help calls
-  /// the value.
+  /// These declare how the command uses the file that `option` names, and return `option`. `type`
+  /// is the name of the value in help texts.
   CLI::Option* reads(CLI::Option* option, const char* type, FileIn file_in = {});
-  CLI::Option* writes(CLI::Option* option);  ///< a new file in place of the old one, if any
-  CLI::Option* keeps(CLI::Option* option);   ///< a store of sweeps, which has files beside its own
+  CLI::Option* writes(CLI::Option* option);  ///< a new file replaces the old one, if any
+  CLI::Option* keeps(CLI::Option* option);   ///< a store of sweeps, with the files beside it
 
-  /// Throws `usage` if two of the files that were given, or one and that of standard output, are
-  /// the same, unless they are only read; then whatever writing them would throw. Leaves nothing
-  /// behind.
+  /// Throws Error(usage) if two of the files that were given are the same file and one of them is
+  /// written, or if one of them is the file behind standard output. Then throws the error that
+  /// writing each output would throw. Leaves nothing behind.
   void check() const;
 
  private:
@@ -43,7 +44,8 @@ class Files {
   std::vector<Declared> all_;
 };
 
-/// The layers asked for by --layer, in the order of the trace; all if none was.
+/// Returns the layers asked for by --layer, in the order of the trace, or all layers if none was.
+/// Throws Error(usage) if the trace lacks one of them.
 std::vector<lab::TraceLayer> chosen_layers(const lab::Trace& trace,
                                            const std::vector<std::int64_t>& numbers);
 

@@ -1,5 +1,5 @@
-// tamis frontier: the smallest norm product found at each of a few dimensions, beside what is known
-// of it. Time is that of one descent per dimension.
+// tamis frontier: finds the smallest norm product at each of a few dimensions, and shows the known
+// bounds beside it. Takes the time of one descent per dimension.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +61,8 @@ struct Report {
   const lab::Frontier& result;
   int threads;
 
-  /// Bounds above the rows say nothing, and none is for weak conditions.
+  /// Returns the bound `m`, or nothing if it does not apply: a bound above the number of rows is
+  /// trivial, and there are no bounds for weak conditions.
   [[nodiscard]] std::optional<std::int64_t> bound(std::int64_t m) const {
     return m > 0 && m <= pattern.rows && !conditions.weak ? std::optional(m) : std::nullopt;
   }
@@ -142,7 +143,7 @@ ordered_json log_axis(const char* field, const char* title) {
       {"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"type", "log"}}}};
 }
 
-/// A level across the chart, with its name.
+/// Returns a horizontal line across the chart with its name.
 ordered_json level(double y, const char* name, const char* colour) {
   const ordered_json data{{"values", {{{"y", y}, {"name", name}}}}};
   return {
@@ -155,7 +156,7 @@ ordered_json level(double y, const char* name, const char* colour) {
          {"encoding", {{"y", log_axis("y", "")}, {"text", {{"field", "name"}}}}}}}}};
 }
 
-/// Where the paper's construction is proved to work.
+/// Returns a mark at the dimension and norm where the paper's construction is proved to work.
 ordered_json proved(std::int64_t m, double y, const char* name) {
   const ordered_json point{{"dim", m}, {"y", y}, {"name", name}};
   return {{"data", {{"values", ordered_json::array({point})}}},

@@ -1,5 +1,5 @@
-// tamis info: what this build can use here, or what a trace holds. Reads a trace's header,
-// positions and input bounds, not its queries, keys and values.
+// tamis info: prints what this build can use on this machine, or what a trace holds. Of a trace it
+// reads the header, positions and input bounds, not the queries, keys and values.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

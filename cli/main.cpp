@@ -1,4 +1,5 @@
-// The program: parse, run one subcommand, turn failures into one sentence and an exit status.
+// The program: parses the command line, runs one subcommand and turns failures into one sentence
+// and an exit status.
 //   0 done   1 the answer is no   2 bad usage or input   3 failed while running
 #include <fmt/format.h>
 
@@ -36,7 +37,8 @@ int run(int argc, const char* const* argv) {
   return program.run();
 }
 
-/// Output that did not arrive is a failure, even if all else went well.
+/// Flushes standard output. Output that could not be written is a failure, even if all else went
+/// well.
 int finish(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   return tamis::cli::complain(3, "standard output cannot be written; is the disk full?");
@@ -45,7 +47,8 @@ int finish(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Asked of the words themselves: they may be what cannot be parsed. Rank 0 speaks for all ranks.
+  // This looks at the arguments themselves because they may fail to parse. Rank 0 prints for all
+  // ranks.
   const bool json = tamis::cli::asks_for_json(argc, argv) && tamis::cli::launch().rank == 0;
   const auto failed = [&](Code code, const std::string& sentence) {
     if (json) fmt::print("{}", tamis::cli::error_json(code, sentence));

@@ -1,4 +1,4 @@
-// tamis manual: the whole manual on standard output.
+// tamis manual: prints the whole manual on standard output.
 #include <fmt/format.h>
 
 #include "command.h"

@@ -1,4 +1,4 @@
-// Lists of numbers as options take them.
+// Lists of numbers in the values of options.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 
 namespace tamis::cli {
 
-/// Numbers with commas between them.
+/// Parses numbers separated by commas. Throws Error(usage), naming `option`, if a word is not a
+/// number or is out of range.
 template <class Number>
 std::vector<Number> list_of(const char* option, std::string_view text) {
   std::vector<Number> numbers;

@@ -1,5 +1,5 @@
-// tamis pattern: describes a pattern from a file, or makes one and writes it. Time and memory in
-// proportion to its nonzeros; trace also reads one layer.
+// tamis pattern: describes a pattern from a file, or makes one and writes it. Time and memory are
+// proportional to its nonzeros; `trace` also reads one layer.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -68,7 +68,8 @@ struct Options {
   std::optional<std::string> out;
 };
 
-/// A pattern that is made: which options it needs, which it may have.
+/// A kind of pattern that the command can make, with the options that it needs and the options
+/// that it may have.
 struct Kind {
   const char* name;
   std::vector<std::string> needs;
@@ -114,7 +115,7 @@ const Kind* kind_named(std::string_view name) {
   return kind == kinds().end() ? nullptr : &*kind;
 }
 
-/// The options of `made_of` that were given.
+/// Returns the names of the options for making a pattern that were given.
 std::vector<std::string> given_options(const Options& o) {
   const std::pair<const char*, bool> all[] = {
       {"--n", o.n.has_value()},         {"--k", o.k.has_value()},

@@ -1,4 +1,4 @@
-// The file of a pattern, as every command takes it that reads one.
+// The argument PATTERN and its option, shared by every command that reads a pattern.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct PatternFile {
   [[nodiscard]] lab::Pattern read(const ProgressCallback& progress = {}) const;
 };
 
-/// PATTERN and --drop-empty.
+/// Declares PATTERN and --drop-empty.
 void add_pattern(CLI::App& app, Files& files, PatternFile& pattern);
 void add_drop_empty(CLI::App& app, PatternFile& pattern);
 
-/// A line of a report that says which topics were dropped, its heading `width` columns wide; empty
-/// if none were.
+/// Returns a line of a report that says which topics were dropped, with its heading padded to
+/// `width` columns. Empty if none were dropped.
 std::string dropped_text(const lab::Pattern& pattern, int width);
 
 }  // namespace tamis::cli

@@ -1,6 +1,6 @@
-// tamis profile: how sparse every head of a trace is, and by which law that grows. One layer in
-// memory at a time, with --rows the figures of all; the time of one or two passes of dense
-// attention.
+// tamis profile: measures how sparse every head of a trace is, and by which law that grows. Takes
+// the time of one or two passes of dense attention. Memory holds one layer at a time and, with
+// --rows, the figures of all layers.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -92,7 +92,7 @@ struct Options {
   std::optional<std::string> against;
 };
 
-/// Before the work: can the profile be compared with that of --against?
+/// Checks, before the work starts, that the profile can be compared with that of --against.
 void check_against(const lab::Trace& trace, const lab::ProfileOptions& wanted,
                    const lab::Profile& against, const std::string& path) try {
   lab::check_comparable(trace, wanted, against);

@@ -1,5 +1,5 @@
-// tamis realise: queries and keys that produce a pattern, verified before they are written. Time is
-// that of the descents it takes: seconds at a thousand rows, minutes at ten thousand.
+// tamis realise: finds queries and keys that produce a pattern, and verifies them before writing
+// them. Takes the time of its descents: seconds for a thousand rows, minutes for ten thousand.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

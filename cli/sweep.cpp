@@ -1,5 +1,5 @@
-// tamis sweep: the papers' experiments as grids of points, kept in a store and resumed from it.
-// Time is that of the points; --dry-run guesses it.
+// tamis sweep: runs the papers' experiments as grids of points that are kept in a store and
+// resumed from it. Takes the time of the points, which --dry-run estimates.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -54,7 +54,8 @@ std::string axis_text(const lab::SweepAxis& axis) {
                      fmt::join(axis.values, ","));
 }
 
-/// From the sweeps themselves, so that help never lags behind.
+/// Returns the description of the command, made from the table of sweeps so that help is never out
+/// of date.
 std::string description() {
   std::string text = introduction;
   for (const lab::SweepKind& kind : lab::sweep_kinds()) {
@@ -129,8 +130,8 @@ int run_plan(const Options& options, const Place& place, bool json) {
   return 0;
 }
 
-/// Computes what is missing, unless only a report is asked for; then draws and prints what is
-/// known.
+/// Computes the missing points unless only a report is asked for, then draws and prints the
+/// results that are known.
 int run_points(const Options& options, const Place& place, lab::Ranks* ranks, bool json) {
   const lab::Sweep sweep(request_of(options));
   SweepDone done{sweep, store_of(options), {}, {}, {}, place};
@@ -149,22 +150,23 @@ int run_points(const Options& options, const Place& place, lab::Ranks* ranks, bo
   done.report = sweep.report(results);
   if (options.vega) write_text(*options.vega, done.report.vega);
   fmt::print("{}", json ? sweep_json(done) : sweep_table(done));
-  // No error that is thrown: what was printed is the answer, and says of each point how it failed.
+  // Failed points are not thrown as an error: the printed results are the answer, and they say how
+  // each point failed.
   const std::string failed = failures_text(done);
   return failed.empty() ? 0 : complain(3, failed);
 }
 
-/// MPI starts only when all ranks start it: one that cannot must fail, so that mpirun ends those
-/// that wait.
+/// Starts MPI on a rank other than 0. MPI waits until all ranks have started it, so a rank that
+/// cannot start it must fail: then mpirun ends the ranks that wait.
 std::unique_ptr<lab::Ranks> start_follower(int rank) try {
   return start_ranks();
 } catch (const Error& error) {
   throw Error(error.code(), fmt::format("rank {}: {}", rank, error.what()));
 }
 
-/// A rank other than 0. Once it can talk it says nothing and ends with status 0 whatever happens:
-/// rank 0 is sent, or meets itself, what is wrong, and mpirun would kill it at another's failure
-/// before it can say so.
+/// The work of a rank other than 0. Once it is connected, it prints nothing and returns 0 whatever
+/// happens. Rank 0 receives its errors or meets them itself; if this process failed, mpirun would
+/// kill rank 0 before it could report them.
 int follow(const Options& options, const Place& place, int rank) {
   const std::unique_ptr<lab::Ranks> ranks = start_follower(rank);
   lab::serve_sweep(

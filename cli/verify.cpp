@@ -1,5 +1,5 @@
-// tamis verify: does a witness produce a pattern? rows·columns·m multiply-adds in f32 and f64 and a
-// little exact arithmetic; memory linear in the two files.
+// tamis verify: checks whether a witness produces a pattern. Takes rows·columns·m multiply-adds in
+// f32 and in f64 and a little exact arithmetic. Memory is linear in the two files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -128,7 +128,8 @@ std::string verdict_text(const Report& report) {
   return fmt::format("no: {} of {} rows fail", exact.failing_rows, report.pattern.rows);
 }
 
-/// What the witness says it was made for, and whether that is what was checked.
+/// Returns the conditions that the witness says it was made for, and whether they are those that
+/// were checked.
 std::string claimed_text(const Report& report) {
   const std::string claimed = conditions_text(report.witness.made_for);
   if (claimed == conditions_text(report.conditions)) return "the same";

@@ -1,4 +1,4 @@
-# GNU MP with its C++ classes: target GMP::GMPXX.
+# Finds GNU MP with its C++ classes and defines the target GMP::GMPXX.
 find_path(GMP_INCLUDE_DIR gmpxx.h)
 find_library(GMP_LIBRARY gmp)
 find_library(GMPXX_LIBRARY gmpxx)

@@ -1,4 +1,4 @@
-# GNU MPFR: target MPFR::MPFR.
+# Finds GNU MPFR and defines the target MPFR::MPFR.
 find_path(MPFR_INCLUDE_DIR mpfr.h)
 find_library(MPFR_LIBRARY mpfr)
 include(FindPackageHandleStandardArgs)

@@ -1,4 +1,5 @@
-# OpenBLAS with LAPACKE: target OpenBLAS::OpenBLAS. Only tests and benchmarks need it.
+# Finds OpenBLAS with LAPACKE and defines the target OpenBLAS::OpenBLAS. Only tests and benchmarks
+# need it.
 find_path(OpenBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
 find_path(LAPACKE_INCLUDE_DIR lapacke.h PATH_SUFFIXES openblas)
 find_library(OpenBLAS_LIBRARY openblas)
@@ -10,7 +11,7 @@ if(OpenBLAS_FOUND AND NOT TARGET OpenBLAS::OpenBLAS)
   add_library(OpenBLAS::OpenBLAS INTERFACE IMPORTED)
   target_include_directories(OpenBLAS::OpenBLAS SYSTEM INTERFACE "${OpenBLAS_INCLUDE_DIR}"
                                                                 "${LAPACKE_INCLUDE_DIR}")
-  # OpenBLAS first: its own LAPACK is the one that LAPACKE then calls.
+  # OpenBLAS comes first, so that LAPACKE calls its LAPACK.
   target_link_libraries(OpenBLAS::OpenBLAS INTERFACE "${OpenBLAS_LIBRARY}" "${LAPACKE_LIBRARY}")
 endif()
 mark_as_advanced(OpenBLAS_INCLUDE_DIR LAPACKE_INCLUDE_DIR OpenBLAS_LIBRARY LAPACKE_LIBRARY)

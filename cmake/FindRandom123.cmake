@@ -1,4 +1,4 @@
-# Random123 (headers only): target Random123::Random123.
+# Finds Random123 (headers only) and defines the target Random123::Random123.
 find_path(Random123_INCLUDE_DIR Random123/philox.h)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Random123 REQUIRED_VARS Random123_INCLUDE_DIR)

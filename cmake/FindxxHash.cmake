@@ -1,4 +1,4 @@
-# xxHash, compiled in from its header: target xxHash::xxHash.
+# Finds xxHash, which is compiled in from its header, and defines the target xxHash::xxHash.
 find_path(xxHash_INCLUDE_DIR xxhash.h)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(xxHash REQUIRED_VARS xxHash_INCLUDE_DIR)

@@ -1,9 +1,10 @@
-# What `cmake --install` puts in place, in the components engine, lab and program: headers, libraries, a
-# CMake package (tamis::tamis, and tamis::lab as its component lab) and a pkg-config file for each library.
-# All of it finds its neighbours relative to itself, so that the prefix may be moved.
+# What `cmake --install` installs, in the components engine, lab and program: headers, libraries, a
+# CMake package (tamis::tamis, and tamis::lab as its component lab) and a pkg-config file for each
+# library. All files find each other by relative paths, so that the prefix may be moved.
 set(tamis_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tamis")
 
-# Folders given relative to the prefix are found from where the .pc file is; others are named as they are.
+# Folders that are given relative to the prefix are found from the location of the .pc file. Other
+# folders are written as they are.
 cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR tamis_libdir_is_absolute)
 if(tamis_libdir_is_absolute)
   set(tamis_pc_prefix "${CMAKE_INSTALL_PREFIX}")
@@ -13,11 +14,12 @@ else()
 endif()
 foreach(kind LIB INCLUDE)
   set(tamis_pc_${kind}DIR "\${prefix}")
-  cmake_path(APPEND tamis_pc_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")  # replaces if it is absolute
+  cmake_path(APPEND tamis_pc_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")  # replaces if absolute
 endforeach()
 
-# install_library(TARGET COMPONENT PACKAGE DESCRIPTION [PUBLIC pc…] [PRIVATE pc…]): TARGET, its exported
-# target and PACKAGE.pc, which needs the pkg-config packages PUBLIC, and PRIVATE where it is static.
+# install_library(TARGET COMPONENT PACKAGE DESCRIPTION [PUBLIC pc…] [PRIVATE pc…]) installs TARGET,
+# its exported target and PACKAGE.pc, which requires the pkg-config packages PUBLIC and, if TARGET
+# is static, PRIVATE.
 function(install_library target component package description)
   cmake_parse_arguments(PARSE_ARGV 4 pc "" "" "PUBLIC;PRIVATE")
   install(TARGETS ${target} EXPORT tamis-${component}
@@ -51,7 +53,7 @@ if(TAMIS_LAB)
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tamis" COMPONENT lab FILES_MATCHING PATTERN "*.h")
 endif()
 
-# Only static libraries leave their dependencies to those who link them.
+# Only static libraries leave their dependencies to the projects that link them.
 set(tamis_find_engine "")
 set(tamis_find_lab "")
 if(NOT BUILD_SHARED_LIBS)

@@ -1,6 +1,7 @@
-"""Charts in Vega-Lite as SVG that other machines draw. vl-convert lays a chart out by the widths of a font of its own,
-Liberation Sans; a browser draws the texts in the reader's, and a wider one would leave the picture or run into its
-neighbour. So charts are laid out with letters ROOM times as large as they are then drawn."""
+"""Charts in Vega-Lite as SVG that other machines draw. vl-convert lays a chart out by the letter
+widths of a font of its own, Liberation Sans. A browser draws the texts in the reader's font,
+and a wider one would leave the picture or run into its neighbour. Charts are therefore laid out
+with letters ROOM times as large as they are then drawn."""
 
 import copy
 import re
@@ -8,13 +9,13 @@ import re
 import vl_convert
 
 ROOM = 1.25  # DejaVu Sans and Verdana, the widest in common use, are 10 to 20 % wider
-# What Vega takes where a chart says nothing.
+# Vega's default sizes.
 SIZES = {"guide-label": 10, "guide-title": 11, "group-title": 13, "group-subtitle": 12}
 TEXT = 11
 
 
 def enlarged(name, value):
-    """A member of a spec with every size of letters in it ROOM times as large; data have none."""
+    """Returns a member of a spec with all its font sizes multiplied by ROOM. Data have none."""
     if name.lower().endswith("fontsize"):
         return value * ROOM
     if isinstance(value, dict) and name not in ("data", "datasets"):
@@ -25,7 +26,8 @@ def enlarged(name, value):
 
 
 def with_room(spec):
-    """The spec as it is laid out. No text is cut to a limit: the chart is as wide as its texts need."""
+    """Returns the spec as it is laid out. Texts are never cut: the chart grows as wide as they
+    need."""
     spec = copy.deepcopy(spec)
     config = spec.setdefault("config", {})
     for name, size in SIZES.items():
@@ -37,6 +39,6 @@ def with_room(spec):
 
 
 def chart_svg(spec):
-    """SVG of a chart, given as a dictionary."""
+    """Returns the SVG of a chart that is given as a dictionary."""
     text = vl_convert.vegalite_to_svg(with_room(spec))
     return re.sub(r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:g}px"', text)

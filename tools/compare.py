@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Two builds of the program `tamis` side by side.
+"""Compares two builds of the program `tamis`.
 
     compare.py all|results|speed EARLIER LATER
 
-`results` runs a list of commands with both, on the data that ships with the project, and compares what they print and
-write, byte for byte but for times. `speed` takes decode steps with both in turns and prints medians and their ratio.
-The exit status is 1 if results differ, or a median of the later build is more than 3 % above the earlier one's.
+`results` runs a list of commands with both on the data that ships with the project, and
+compares what they print and write byte for byte, except times. `speed` runs decode steps with
+both in turns and prints medians and their ratio. The exit status is 1 if results differ, or if
+a median of the later build is more than 3 % above the earlier one's.
 """
 
 import hashlib
@@ -22,12 +23,13 @@ TRACE = DATA / "smollm2-kjv-8k-small.safetensors"
 PATTERN = DATA / "pattern-32.mtx"
 QRELS = DATA / "recipes.qrels"
 
-# What may differ between two runs of one program.
+# JSON members that may differ between two runs of one program.
 TIMES = {"seconds", "append_seconds", "core_seconds", "ms", "made_by", "store", "version", "trace", "out", "path"}
 
 
 def commands():
-    """(name, arguments); OUT/ in an argument is a folder whose files are compared as well."""
+    """Yields (name, arguments). OUT/ in an argument stands for a folder whose files are compared
+    too."""
     for target in ("scalar", "avx2", "avx512", "avx512vnni"):
         for budget in ("mass:0.05", "mass:0.01", "bytes:0.3", "topk:64", "power:2,0.5", "window:512,4"):
             for prefer in ("bytes", "time"):
@@ -94,7 +96,8 @@ def contents(path):
 
 
 def run(program, name, arguments):
-    """Everything that the command leaves, as one fingerprint, and its exit status."""
+    """Returns a fingerprint of everything that the command prints and writes, and its exit
+    status."""
     environment = dict(os.environ)
     if name.startswith("TAMIS_TARGET="):
         environment["TAMIS_TARGET"] = name.split()[0].split("=")[1]
@@ -107,7 +110,7 @@ def run(program, name, arguments):
             printed = done.stdout
         sha = hashlib.sha256(printed.replace(folder, "").encode())
         for path in sorted(Path(folder).iterdir()):
-            # A store holds times; what it says is printed.
+            # A store holds times; its results are compared as they are printed.
             if path.suffix not in (".sqlite", ".sqlite-shm", ".sqlite-wal", ".lock"):
                 sha.update(path.name.encode() + contents(path))
         return done.returncode, sha.hexdigest(), done.stderr.strip()

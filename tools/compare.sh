@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The working tree against an earlier revision: builds both, runs the same commands with both and says
-# whose results differ, then times decode steps of both in turns.
+# Compares the working tree with an earlier revision: builds both, runs the same commands with both
+# and prints whose results differ, then times decode steps of both in turns.
 #   usage: tools/compare.sh REVISION [results|speed]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,8 +2,8 @@
 """Cut a smaller trace out of a larger one: some layers, KV heads, tokens and queries.
 
 A query head belongs to one KV head (head h to h * kv_heads / query_heads) and is kept with it. The
-result is a trace of format v1 (docs/trace.md). Needs numpy and safetensors, and ml_dtypes
-for bf16; reads the whole input into memory.
+result is a trace of format v1 (docs/trace.md). Needs numpy and safetensors, and ml_dtypes for
+bf16; reads the whole input into memory.
 
     tools/cut_trace.py big.safetensors small.safetensors --layer 3:1 --layer 12:0,2 --tokens 4096
 """
@@ -20,7 +20,7 @@ import safetensors.numpy
 with contextlib.suppress(ImportError):
     import ml_dtypes  # noqa: F401  gives numpy the type bfloat16
 
-# Which heads a tensor layers.L.F is indexed by.
+# The kind of heads by which a tensor layers.L.F is indexed.
 HEADS_OF = {
     "q": "query",
     "k": "kv",
@@ -37,12 +37,12 @@ class BadInput(Exception):
 
 
 def read(path):
-    """Tensors {name: array} and metadata of a safetensors file."""
+    """Returns the tensors {name: array} and the metadata of a safetensors file."""
     if os.path.isdir(path):
         raise BadInput(f"{path}: is a directory; give the name of a trace")
     try:
         with safetensors.safe_open(path, framework="np") as file:
-            names = file.keys()  # not a dict: it cannot be iterated over itself
+            names = file.keys()  # `file` is no dict and cannot be iterated over
             return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror or error}") from error
@@ -55,7 +55,7 @@ def read(path):
 
 
 def parse_layer(text):
-    """'12' → (12, None); '12:0,2' → (12, [0, 2])."""
+    """Parses '12' to (12, None) and '12:0,2' to (12, [0, 2])."""
     layer, colon, heads = text.partition(":")
     try:
         return int(layer), [int(head) for head in heads.split(",")] if colon else None
@@ -77,7 +77,7 @@ def get(path, tensors, name):
 
 
 def layers_of(path, tensors):
-    """Numbers of the layers that the tensor names speak of, ascending."""
+    """Returns the numbers of the layers in the tensors' names, ascending."""
     layers = set()
     for name in tensors:
         if not name.startswith("layers."):
@@ -93,7 +93,8 @@ def layers_of(path, tensors):
 
 
 def choose_queries(path, positions, tokens, count):
-    """Indices of the queries that lie within the first `tokens`, thinned evenly to `count`."""
+    """Returns the indices of the queries that lie within the first `tokens`, thinned evenly to
+    `count`."""
     inside = np.flatnonzero(positions < tokens)
     if inside.size == 0:
         raise BadInput(f"{path}: no query lies within the first {tokens} tokens; keep more tokens")
@@ -144,11 +145,11 @@ def cut(path, tensors, metadata, wanted, tokens, query_count, entries):
 
 
 def write(path, tensors, metadata):
-    """Under a temporary name first: the file appears whole or not at all."""
+    """Writes under a temporary name first, so that the file appears whole or not at all."""
     temporary = f"{path}.tmp-{os.getpid()}"
     try:
         safetensors.numpy.save_file(tensors, temporary, metadata)
-        os.umask(umask := os.umask(0))  # the only way to ask for it
+        os.umask(umask := os.umask(0))  # the umask can only be read by setting it
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
     except (OSError, safetensors.SafetensorError) as error:

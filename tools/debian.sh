@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages named in LIST that are missing; touches no network when none is.
+# Installs the Debian packages in LIST that are missing. Uses no network if none is missing.
 #   usage: tools/debian.sh LIST
 set -euo pipefail
 
@@ -15,7 +15,8 @@ fi
 missing=()
 for package in "${wanted[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null || true)
-  # With several architectures there is one status for each, without separator, the native one first.
+  # With several architectures there is one status for each, without separators, the native one
+  # first.
   [[ $status == installed* ]] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

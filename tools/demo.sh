@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Dense and sparse attention on the shipped trace, checked against the f64 reference, its profile, patterns realised and
-# verified, patterns decided, a small sweep, and a page about them. Prints in a few sentences what was found, then the
-# page's path.
+# Runs dense and sparse attention on the shipped trace and checks both against the f64 reference,
+# profiles the trace, realises and verifies patterns, decides patterns, runs a small sweep, and
+# makes a page about all of it. Prints the findings in a few sentences, then the page's path.
 #   tools/demo.sh PROGRAM PYTHON FOLDER
 # PYTHON needs numpy, safetensors, altair and vl-convert-python. Takes about a minute.
 set -euo pipefail
@@ -30,7 +30,8 @@ for eps in 0.05 0.01; do
 done
 "$program" profile "$trace" --eps 0.01,0.05 --out "$folder/profile.json" > "$folder/profile.txt"
 
-# Patterns, witnesses and what was said of them, in files that share a name; every command is written down.
+# Patterns, witnesses and the reports about them are files with a common name. Every command is
+# recorded in commands.txt.
 : > "$folder/commands.txt"
 say() { echo "tamis $*" | sed "s|$folder/||g" >> "$folder/commands.txt"; }
 run() { say "$@"; "$program" "$@"; }
@@ -53,7 +54,7 @@ run frontier "$folder/permutation.mtx" --dims 2,3,4,6,8,12,16,24,32,48 --steps 1
 decided() {  # NAME, the pattern's file
   local name=$folder/$1
   run decide "$2" --time-limit 2 --out "$name.safetensors" --refutation "$name.refutation.json" --json > "$name.decide.json"
-  # 1 says that something does not hold, which the page shows.
+  # Exit status 1 means that a witness or refutation does not hold, which the page shows.
   for kind in witness:safetensors refutation:refutation.json; do
     [[ -e $name.${kind#*:} ]] || continue
     run verify "$2" "$name.${kind#*:}" --weak --json > "$name.${kind%%:*}.verify.json" || [[ $? -eq 1 ]]

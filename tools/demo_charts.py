@@ -1,5 +1,5 @@
-"""The pictures of the demo page: maps of attention as PNG, charts as inline SVG that follows the page's
-colours."""
+"""The pictures of the demo page: maps of attention as PNG, and charts as inline SVG that follows
+the page's colours."""
 
 import base64
 import html
@@ -13,18 +13,21 @@ import numpy as np
 import vl_convert
 from chart_svg import chart_svg
 
-# From dark to light in even steps of lightness, legible without colour vision and on either background.
+# From dark to light in even steps of lightness, legible without colour vision and on a light or a
+# dark background.
 RAMP = ["#10142e", "#24305e", "#2a5878", "#2f8079", "#63a66c", "#b6c566", "#fff1a8"]
-FLOOR = 1e-5  # weights below this are drawn as this
+FLOOR = 1e-5  # smaller weights are drawn with the colour of this one
 INK = "#010203"  # stands for the page's text colour, which differs by light and dark
 BINS = 256  # columns of a map
 CERTIFIED, MEASURED = "#c8762b", "#3b82b5"
-# Names of rows, to their left. Aligned to the right, which Vega would do, they end at different places.
+# Names of rows stand to the left of the rows. Vega's default alignment to the right would end them
+# at different places.
 ROW_NAMES = alt.Header(labelAngle=0, labelAlign="left", labelPadding=16)
 
 
 def ranks(tokens):
-    """Numbers of keys at which the curves are drawn: evenly spaced in the logarithm."""
+    """Returns the numbers of keys at which the curves are drawn, evenly spaced in the
+    logarithm."""
     return np.unique(np.geomspace(1, tokens, 60).astype(int))
 
 
@@ -33,20 +36,21 @@ def chunk(kind, data):
 
 
 def png_file(header, rows):
-    """A PNG file from its header's fields and its rows, each with its filter byte."""
+    """Returns a PNG file, given its header's fields and its rows, each with its filter byte."""
     data = zlib.compress(rows, 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def png(pixels):
-    """A PNG file of an array rows x columns x 4 of bytes."""
+    """Returns a PNG file of an array of bytes, rows x columns x 4."""
     rows, columns, _ = pixels.shape
     header = struct.pack(">IIBBBBB", columns, rows, 8, 6, 0, 0, 0)
     return png_file(header, b"".join(b"\0" + row.tobytes() for row in pixels))
 
 
 def recompressed(file):
-    """The same picture in fewer bytes: vl-convert compresses fast rather than well."""
+    """Returns the same picture in fewer bytes, since vl-convert compresses fast rather than
+    well."""
     at, header, data = 8, b"", b""
     while at < len(file):
         length, kind = struct.unpack(">I4s", file[at : at + 8])
@@ -64,10 +68,11 @@ def data_uri(data):
 
 
 def colours(weights):
-    """Pixels of a map, logarithmic, transparent where there is nothing to see."""
+    """Returns the pixels of a map with logarithmic colours, transparent where there is nothing to
+    see."""
     anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in RAMP], float)
     place = np.log(np.clip(np.nan_to_num(weights), FLOOR, 1) / FLOOR) / -np.log(FLOOR) * (len(RAMP) - 1)
-    place = np.rint(place * 8) / 8  # levels that the eye does not tell apart, but compression does
+    place = np.rint(place * 8) / 8  # few levels compress better, and the eye sees no steps
     low = np.clip(place.astype(int), 0, len(RAMP) - 2)
     part = (place - low)[..., None]
     pixels = np.empty((*weights.shape, 4), np.uint8)
@@ -81,7 +86,7 @@ def enlarged(pixels, times):
 
 
 def powers_of_ten(exponents):
-    """An expression that labels axes and legends 10⁻³ instead of 1e-3."""
+    """Returns a Vega expression that labels axes and legends 10⁻³ instead of 1e-3."""
     small = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     cases = [f"abs(datum.value / 1e{e} - 1) < 0.01 ? '10{str(e).translate(small)}'" for e in exponents if e]
     return " : ".join(cases) + " : format(datum.value, '~g')"
@@ -101,7 +106,7 @@ def styled(chart, ground="transparent"):
 
 
 def svg(chart, label):
-    """Inline SVG whose text follows the colours of the page."""
+    """Returns inline SVG whose text follows the colours of the page."""
     return inline(styled(chart).to_dict(), label)
 
 
@@ -112,7 +117,7 @@ def inline(spec, label):
 
 
 def drawn(file, label):
-    """The same of a Vega-Lite file, without its title: the page has one."""
+    """Returns inline SVG of a Vega-Lite file without its title, since the page has one."""
     spec = json.loads(Path(file).read_text())
     del spec["title"]
     spec["config"] = styled(alt.Chart(alt.Data(values=[])).mark_point()).to_dict()["config"]
@@ -120,9 +125,9 @@ def drawn(file, label):
 
 
 def map_chart(head, positions, tokens, width, height, smooth=True):
-    """Queries downwards, keys to the right, with the legend of the colours."""
+    """Returns a map with queries downwards, keys to the right, and a legend of the colours."""
     x = alt.Scale(domain=[0, tokens], nice=False, zero=False)
-    # Rows are queries in the order of their positions; the axis names the position of every 32nd.
+    # Rows are queries in the order of their positions. The axis names about eight positions.
     order = np.argsort(positions, kind="stable")
     ordered = positions[order]
     marks = list(range(0, len(ordered), max(1, len(ordered) // 8)))
@@ -152,7 +157,8 @@ def map_chart(head, positions, tokens, width, height, smooth=True):
 
 
 def error_chart(layers):
-    """How many queries have which error, measured and certified; a list of (layer, measured, certified)."""
+    """Returns histograms of the queries' errors, measured and certified. `layers` is a list of
+    (layer, measured, certified)."""
     values = np.concatenate([errors for _, *both in layers for errors in both])
     low, high = (
         int(f(np.log10(values[values > 0]).clip(-9)))
@@ -195,7 +201,8 @@ def error_chart(layers):
 
 
 def curve_chart(heads, tokens):
-    """Mass of the heaviest keys against their number: one small chart for every head."""
+    """Returns one small chart for every head: the mass of the heaviest keys against their
+    number."""
     rows, marks = [], []
     for head in heads:
         name = {"layer": f"layer {head.layer}", "head": f"head {head.head}"}
@@ -206,7 +213,7 @@ def curve_chart(heads, tokens):
         marks.append(name | {"keys": head.keys_for_95, "mass": 0.95, "text": f"{head.keys_for_95:,} keys"})
     layers = sorted({head.layer for head in heads})
     heads_in_row = sorted({head.head for head in heads})
-    # One file of rows for all marks, since a facet needs one: rows without a text are the curve.
+    # All marks share one list of rows, since a facet needs one. Rows without a text are the curve.
     base = alt.Chart(alt.Data(values=rows + marks))
     x = alt.X("keys:Q", scale=alt.Scale(type="log", domain=[1, tokens], nice=False),
               title="heaviest keys kept", axis=alt.Axis(values=[1, 10, 100, 1000], format=",d"))  # fmt: skip
@@ -220,7 +227,7 @@ def curve_chart(heads, tokens):
     line = curve.mark_line(color=MEASURED, strokeWidth=2).encode(x=x, y=alt.Y("mass:Q"))
     chosen = base.transform_filter("datum.text")
     dot = chosen.mark_point(color=CERTIFIED, filled=True, size=50, opacity=1).encode(x=x, y="mass:Q")
-    # Below the dot and away from the curve, which rises to the left of it.
+    # The text stands below the dot and to its right, away from the curve, which rises to the left.
     text = chosen.mark_text(align="left", baseline="top", dx=4, dy=5, fontSize=11, color=INK).encode(
         x=x, y="mass:Q", text="text:N"
     )
@@ -236,7 +243,8 @@ def curve_chart(heads, tokens):
 
 
 def growth_chart(heads):
-    """Keys needed against keys seen, by a profile's ranges of length: one small chart for every head."""
+    """Returns one small chart for every head: keys needed against keys seen, for the ranges of
+    length of a profile."""
     rows = [
         {
             "layer": f"layer {head['layer']}",
@@ -281,7 +289,8 @@ def growth_chart(heads):
 
 
 def frontier_chart(frontier):
-    """Norm product against dimension, both logarithmic, with two levels across."""
+    """Returns a chart of the norm product against the dimension, both logarithmic, with two
+    horizontal levels."""
     points = [
         {"dim": point["dim"], "norm": point["norm_product"], "method": point["method"]}
         for point in frontier["points"]
@@ -318,8 +327,8 @@ def frontier_chart(frontier):
 
 
 def reading_chart(curves, budgets):
-    """Share of the dense bytes that a query reads against the keys it sees; a list of (layer, budget, keys seen,
-    p10, median, p90)."""
+    """Returns a chart of the share of the dense bytes that a query reads against the keys it sees.
+    `curves` is a list of (layer, budget, keys seen, p10, median, p90)."""
     rows = [
         {
             "layer": f"layer {layer}",
@@ -355,8 +364,8 @@ def reading_chart(curves, budgets):
 
 
 def trade_chart(points, budgets):
-    """Error against bytes read; a list of (budget, layer, head, share of the bytes, measured error, certified
-    error)."""
+    """Returns a chart of error against bytes read. `points` is a list of (budget, layer, head,
+    share of the bytes, measured error, certified error)."""
     rows = [
         {
             "budget": budget,
@@ -390,8 +399,8 @@ def trade_chart(points, budgets):
 
 
 def head_picture(head, positions, tokens):
-    """The map of one head as PNG, on a light ground."""
-    # Two pixels for each cell, unsmoothed: sharp, and it compresses well.
+    """Returns the map of one head as PNG on a light background."""
+    # Every cell is two pixels without smoothing, which is sharp and compresses well.
     chart = map_chart(head, positions, tokens, 2 * BINS, 2 * len(positions), smooth=False)
     text = styled(chart, ground="#fbfaf7").to_json().replace(INK, "#1d2330")
     text = text.replace("system-ui, sans-serif", "sans-serif")

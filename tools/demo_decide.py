@@ -1,6 +1,7 @@
-"""The part of the demo page about the fewest dimensions of a pattern: what `tamis decide` answered, with its evidence
-looked up once more here. A witness is multiplied out in exact fractions; rows and columns that forbid a dimension are
-found in the pattern's file again. Costs a few milliseconds for patterns of some dozen rows."""
+"""The part of the demo page about the fewest dimensions of a pattern. It shows what `tamis decide`
+answered and checks its evidence again here: a witness is multiplied out in exact fractions, and
+rows and columns that forbid a dimension are looked up in the pattern's file. Costs a few
+milliseconds for patterns of some dozen rows."""
 
 import html
 import json
@@ -13,7 +14,7 @@ from demo_html import table
 from demo_realise import read_pattern
 from safetensors.numpy import load_file
 
-ONES = -1  # the row of ones that may be added to every pattern
+ONES = -1  # stands for the row of ones that may be added to any pattern
 
 TITLES = {
     "identity": "every document for itself",
@@ -40,12 +41,14 @@ class Question:
 
     @property
     def margin(self):
-        """The least by which a nonzero is above a zero, exactly; None without zeros or witness."""
+        """Returns the exact least difference between a nonzero and a zero, or None without zeros
+        or witness."""
         return exact_margin(self.sets, self.columns, self.witness) if self.witness else None
 
     @property
     def refuted(self):
-        """Whether the rows and columns forbid it here as well; None for grounds that are not looked up."""
+        """Returns whether the rows and columns forbid the dimension in this check too, or None for
+        grounds that it does not look up."""
         check = {"odd circle": odd_circle, "full set": full_set}.get(self.refutation.get("grounds"))
         return check(self.sets, self.refutation) if check else None
 
@@ -149,7 +152,8 @@ def answer(report):
 
 
 def agreement(here, there):
-    """Both opinions on a piece of evidence: this script's, where it has one, and that of tamis verify."""
+    """Returns both results about a piece of evidence: this script's, where it has one, and that of
+    tamis verify."""
     words = {True: "holds", False: "does not hold", None: "not looked up"}
     return f"{words[here]}; {words[bool(there)]}"
 
@@ -202,7 +206,8 @@ def evidence_list(questions):
 
 
 def plane_picture(one, size=340):
-    """Keys of two columns as points, and for every row the line that its query draws between its nonzeros and zeros."""
+    """Draws keys of two columns as points and, for every row, the line with which its query
+    separates its nonzeros from its zeros."""
     q, k = (one.witness[name].astype(np.float64) for name in ("q", "k"))
     low, high = k.min(axis=0), k.max(axis=0)
     scale = 0.74 * size / (high - low).max()

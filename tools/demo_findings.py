@@ -1,4 +1,4 @@
-"""What the demo found, in a few plain sentences for the terminal, from the reports that its page shows."""
+"""Describes what the demo found in a few plain sentences, from the reports that its page shows."""
 
 import textwrap
 
@@ -12,7 +12,7 @@ WIDTH = 100
 
 
 def plain(markup):
-    """α·n<sup>C</sup> as α·n^C."""
+    """Turns α·n<sup>C</sup> into α·n^C."""
     return markup.replace("<sup>", "^").replace("</sup>", "").replace("<b>", "").replace("</b>", "")
 
 
@@ -79,7 +79,7 @@ def decision_words(questions):
 
 
 def findings(report, runs, profile, examples, frontier, questions):
-    """Paragraphs for a terminal; what the demo was not given is left out."""
+    """Returns paragraphs for a terminal. Parts that the demo did not run are left out."""
     found = [dense_words(report)]
     if profile:
         found.append(profile_words(profile))

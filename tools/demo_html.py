@@ -1,4 +1,4 @@
-"""What the pages' HTML is made of: the style, numbers, tiles, tables and the document around them."""
+"""Pieces of the pages' HTML: the style, numbers, tiles, tables and the document around them."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2330; --soft: #5b6475; --paper: #fbfaf7; --line: #dcdad2;
@@ -52,7 +52,7 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 
 
 def power(value):
-    """6.2e-06 as 6.2 × 10⁻⁶."""
+    """Formats 6.2e-06 as 6.2 × 10⁻⁶."""
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{mantissa} × 10<sup>{int(exponent)}</sup>".replace("-", "−")
 
@@ -62,7 +62,7 @@ def tile(number, words):
 
 
 def percent(share):
-    """28 %, and small shares to two digits: 0.13 %. The space does not break."""
+    """Formats a share as 28 %, small ones with two digits as 0.13 %. The space does not break."""
     return (
         f"{100 * share:.2g}\N{NO-BREAK SPACE}%" if share < 0.1 else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
     )

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""One self-contained HTML page about attention on a trace, dense and sparse: what was computed, how far it is
-from the truth, what was read, and what attention looks like. Prints in a few sentences what it found.
+"""Makes one self-contained HTML page about dense and sparse attention on a trace: what was
+computed, how far it is from the truth, what was read, and what attention looks like. Prints its
+findings in a few sentences.
 
-Reads the trace, the result of `tamis attend TRACE --dense --check --out RESULT --json > REPORT`, with --sparse
-those of runs with `--budget mass:EPS` in place of --dense, with --profile what `tamis profile TRACE --out PROFILE` wrote, and nothing else. Weights are p = exp(scale * q.k - lse)
-with the lse that tamis computed; errors are measured again here, in f64 with numpy, independently of tamis.
-Memory: a matrix of queries x tokens for every head, and a few more.
+Reads the trace and what `tamis attend TRACE --dense --check --out RESULT --json > REPORT` wrote;
+with --sparse, what runs with `--budget mass:EPS` in place of --dense wrote; with --profile, what
+`tamis profile TRACE --out PROFILE` wrote; and the files of the other options. Weights are
+p = exp(scale * q.k - lse) with the lse that tamis computed; errors are measured again here, in
+f64 with numpy, independently of tamis. Memory is a matrix of queries x tokens for every head, and
+a few more.
 
-    tools/demo_page.py TRACE RESULT REPORT --profile PROFILE --sparse RESULT REPORT --page index.html
+    tools/demo_page.py TRACE RESULT REPORT --profile PROFILE --sparse RESULT REPORT \\
+        --page index.html
     tools/demo_page.py TRACE RESULT REPORT --picture head.png --head 12:2
 """
 
@@ -48,7 +52,7 @@ from safetensors import safe_open
 class Head:
     layer: int
     head: int
-    map: np.ndarray  # queries x BINS: attention summed over neighbouring keys; NaN where no key is seen
+    map: np.ndarray  # queries x BINS, attention of neighbouring keys; NaN if unseen
     curve: np.ndarray  # 3 x len(ranks): p10, median, p90 of the mass of the heaviest keys
     heaviest: np.ndarray  # queries x keys: mass of the heaviest 1, 2, … keys
     first_token: float  # median share of the first token
@@ -58,7 +62,7 @@ class Head:
     worst_sum: float  # largest |sum of p - 1|
 
     def keys_for(self, eps):
-        """For each query the fewest keys that carry all of its attention but eps."""
+        """Returns for each query the fewest keys that carry all of its attention but eps."""
         return np.argmax(self.heaviest >= self.heaviest[:, -1:] * (1 - eps), axis=1) + 1
 
     @property
@@ -130,7 +134,7 @@ def layer_table(report, heads):
 
 
 def dense_errors(heads):
-    """For every layer: its number, errors measured here, and certified ones."""
+    """Yields the number, the errors measured here and the certified errors of every layer."""
     for layer in dict.fromkeys(head.layer for head in heads):
         own = [head for head in heads if head.layer == layer]
         yield layer, np.concatenate([h.error for h in own]), np.concatenate([h.certified for h in own])
@@ -343,7 +347,7 @@ def main():
         Path(args.page).write_text(
             page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"
         )
-        sys.stdout.reconfigure(errors="replace")  # a terminal may have no τ
+        sys.stdout.reconfigure(errors="replace")  # some terminals cannot show τ
         for words in findings(report, runs, profile, examples, frontier, questions):
             print(words)
     if args.picture:

@@ -1,5 +1,5 @@
-"""The part of the demo page about how sparse every head is and by which law that grows: what `tamis profile --out`
-wrote, with the fewest keys of one eps counted again here from the trace."""
+"""The part of the demo page about how sparse every head is and by which law that grows. It shows
+what `tamis profile --out` wrote, and counts the fewest keys for one eps again from the trace."""
 
 import html
 import json
@@ -29,7 +29,7 @@ def read_profile(path):
 
 
 def is_of(profile, trace_name, tokens, queries, heads):
-    """Is it the profile of these heads of this trace?"""
+    """Returns whether this is the profile of these heads of this trace."""
     own = [(head["layer"], head["head"]) for head in profile.get("heads", [])]
     known = (profile.get("trace"), profile.get("tokens"), profile.get("queries"))
     return known == (trace_name, tokens, queries) and own == [(head.layer, head.head) for head in heads]
@@ -40,9 +40,11 @@ def number(value):
 
 
 def median_keys(profile, heads):
-    """The median number of keys that each head needs, counted by numpy: {(layer, head): keys}."""
+    """Returns the median number of keys that each head needs, counted by numpy: {(layer, head):
+    keys}."""
     found = {(head.layer, head.head): np.sort(head.keys_for(profile["eps"][0])) for head in heads}
-    return {place: int(keys[(len(keys) + 1) // 2 - 1]) for place, keys in found.items()}  # as profiles do
+    # The lower median, as in profiles.
+    return {place: int(keys[(len(keys) + 1) // 2 - 1]) for place, keys in found.items()}
 
 
 def head_table(profile, counted):
@@ -69,7 +71,8 @@ def head_table(profile, counted):
 
 
 def calibrated_rules(profile):
-    """The rules of heads with rows enough to calibrate them and to try them."""
+    """Returns the rules of the heads that have enough rows to calibrate the rules and to test
+    them."""
     rules = [head["rules"] for head in profile["heads"] if head["rules"] is not None]
     return [
         own for own in rules if own["power"]["alpha"] is not None and own["power"]["held_out"]["rows"] > 0
@@ -77,13 +80,15 @@ def calibrated_rules(profile):
 
 
 def kept_share(tried):
-    """The share of held-out rows that kept their promise; nothing where there are none."""
+    """Returns the share of held-out rows that kept their promise, or an empty string if there are
+    none."""
     rows = sum(one["held_out"]["rows"] for one in tried)
     return percent(sum(one["held_out"]["covered"] for one in tried) / rows) if rows else ""
 
 
 def rule_table(heads):
-    """Over the held-out rows of all heads: what each rule reads and how often it keeps its promise."""
+    """Returns a table, over the held-out rows of all heads, of what each rule reads and how often
+    it keeps its promise."""
     rows = []
     for rule, words in RULES.items():
         own = [head[rule] for head in heads]

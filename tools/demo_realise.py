@@ -1,5 +1,6 @@
-"""The part of the demo page about which patterns attention can produce, and in how few dimensions: what
-`tamis realise`, `verify` and `frontier` printed, each witness checked once more here with numpy in f64."""
+"""The part of the demo page about which patterns attention can produce, and in how few dimensions.
+It shows what `tamis realise`, `verify` and `frontier` printed, and checks each witness again
+with numpy in f64."""
 
 import html
 import json
@@ -24,7 +25,7 @@ class Example:
     name: str
     report: dict  # realise --json
     verdict: dict  # verify --json
-    margin: float  # the least slack of a condition, found here
+    margin: float  # the least slack of a condition, computed here
 
     @property
     def words(self):
@@ -32,7 +33,7 @@ class Example:
 
 
 def read_pattern(path):
-    """Rows of a Matrix Market file: a list of (columns, values)."""
+    """Returns the rows of a Matrix Market file as a list of (columns, values)."""
     lines = [line for line in Path(path).read_text().splitlines() if not line.startswith("%")]
     rows, _, _ = (int(word) for word in lines[0].split())
     entries = [[] for _ in range(rows)]
@@ -43,7 +44,8 @@ def read_pattern(path):
 
 
 def least_slack(pattern, q, k, conditions):
-    """The least slack of (23) and (24), or of the weak condition, over all rows, in plain f64."""
+    """Returns the least slack of (23) and (24), or of the weak condition, over all rows, in plain
+    f64."""
     slack = np.inf
     for (columns, values), logits in zip(pattern, q @ k.T, strict=True):
         zeros = np.delete(logits, columns)

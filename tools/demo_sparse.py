@@ -1,5 +1,5 @@
-"""The part of the demo page about sparse attention: what was read, what was proven of the result, and what is
-true of it."""
+"""The part of the demo page about sparse attention: what was read, what was proven about the
+result, and its true error."""
 
 import html
 import json
@@ -10,7 +10,7 @@ import numpy as np
 from demo_charts import error_chart, reading_chart, svg, trade_chart
 from demo_html import percent, power, table
 
-# How deep a key or value was read, by its name in a report.
+# The depths to which a key or value was read, by their names in a report.
 DEPTHS = {
     "centre": "the mean of 128 values in place of a value",
     "4": "4 bits of each number",
@@ -40,8 +40,8 @@ class Run:
 
 
 def bars(runs):
-    """Mean shares of keys and of values by how deep they were read, a bar of each for every layer: they add up,
-    unlike medians."""
+    """Returns bars, one for every layer, of the mean shares of keys and values that were read to
+    each depth. Means add up, unlike medians."""
     rows = []
     shown = {depth for run in runs for depth in run.report["read"]}
     for run in runs:
@@ -72,7 +72,7 @@ def bars(runs):
 
 
 def measured_errors(run, heads):
-    """For every layer: its number, errors measured here, and certified ones."""
+    """Returns the number, the errors measured here and the certified errors of every layer."""
     layers = {}
     for head in heads:
         out = run.result[f"layers.{head.layer}.out"][head.head]
@@ -105,8 +105,8 @@ def certificate_table(run, errors):
 
 
 def reading_curves(run, positions):
-    """For every layer: the share of the dense bytes that a KV head reads, p10, median and p90 of neighbouring
-    queries."""
+    """Yields for every layer the share of the dense bytes that a KV head reads: p10, median and
+    p90 of neighbouring queries."""
     order = np.argsort(positions, kind="stable")
     seen = positions[order] + 1
     parts = np.array_split(np.arange(len(seen)), PLACES)
@@ -119,8 +119,8 @@ def reading_curves(run, positions):
 
 
 def trades(runs, heads, positions):
-    """For every budget and head: medians over queries of the bytes that its KV head reads and of its errors, by
-    the length of the exact output."""
+    """Yields for every budget and head the medians over queries of the bytes that its KV head
+    reads and of its errors, divided by the length of the exact output."""
     seen = positions + 1
     for run in runs:
         layers = {layer["layer"]: layer for layer in run.report["layers"]}
@@ -140,7 +140,7 @@ def trades(runs, heads, positions):
 
 
 def section(runs, heads, positions, trace_name):
-    """The last of `runs` is shown in detail."""
+    """Returns the section. The last of `runs` is shown in detail."""
     detail = runs[-1]
     errors = measured_errors(detail, heads)
     above = sum(int((measured > certified).sum()) for _, measured, certified in errors)
@@ -186,7 +186,7 @@ From {html.escape(trace_name)} and {html.escape(detail.names[0])}.</figcaption><
 
 
 def runs_of(pairs, read):
-    """From pairs of files RESULT and REPORT. `read` gives a RESULT's arrays."""
+    """Reads runs from pairs of files RESULT and REPORT. `read` gives a RESULT's arrays."""
     runs = []
     for result, report in pairs:
         names = (Path(result).name, Path(report).name)

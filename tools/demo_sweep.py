@@ -1,5 +1,5 @@
-"""The part of the demo page about how dimensions grow with n: what `tamis sweep fig3` found on a small grid, its
-own Vega-Lite chart drawn."""
+"""The part of the demo page about how dimensions grow with n: what `tamis sweep fig3` found on a
+small grid, with the command's own Vega-Lite chart."""
 
 import html
 import json
@@ -10,7 +10,8 @@ from demo_html import table
 
 
 def section(report_file, chart_file):
-    """From what `tamis sweep fig3 --json` printed and --vega wrote."""
+    """Returns the section, made of what `tamis sweep fig3` printed with --json and wrote with
+    --vega."""
     report = json.loads(Path(report_file).read_text())
     claim, finding = (html.escape(sentence) for sentence in report["sentences"])
     heading, *rows = report["fits"]

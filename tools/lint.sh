@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# clang-tidy over the library and the program, changing nothing.
+# Runs clang-tidy over the library and the program, changing nothing.
 #   usage: tools/lint.sh BUILD JOBS [SINCE]
-# BUILD is a configured build folder. With SINCE, a revision, only what has changed since it is read: sources, and for
-# a header the first source that includes it.
+# BUILD is a configured build folder. With SINCE, a revision, it reads only what has changed since:
+# changed sources and, for a changed header, the first source that includes it.
 set -euo pipefail
 
 build=${1:?usage: tools/lint.sh BUILD JOBS [SINCE]}
@@ -28,6 +28,7 @@ else
 fi
 [ ${#sources[@]} -gt 0 ] || exit 0
 
-# Flags are those of g++, some of which clang does not know. What clang-tidy counts but does not show, in headers of others, is no news.
+# The flags are those of g++, some of which clang does not know. Lines that only count warnings
+# hidden in other projects' headers are left out.
 printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -n 1 clang-tidy --quiet -p "$build" \
   --extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated\.$' >&2)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Makes the virtual environment DIR from LIST with Debian's Python; instant when it is current.
+# Makes the virtual environment DIR from LIST with Debian's Python. Does nothing if it is current.
 #   usage: tools/venv.sh DIR LIST
 set -euo pipefail
 
 dir=${1:?usage: tools/venv.sh DIR LIST}
 list=${2:?usage: tools/venv.sh DIR LIST}
 
-# Current: made from this very list, and its interpreter still starts (a system upgrade replaces it).
+# It is current if it was made from this very list and its interpreter still starts, which a system
+# upgrade may prevent.
 if cmp -s "$list" "$dir/.installed" && "$dir/bin/python" -c '' 2> /dev/null; then exit 0; fi
 if [ "${DEPS:-yes}" = no ]; then
   [ ! -x "$dir/bin/python" ] || exit 0
@@ -14,7 +15,7 @@ if [ "${DEPS:-yes}" = no ]; then
   exit 1
 fi
 
-# Not whatever python3 comes first in PATH: that one may lack venv or vanish.
+# The first python3 in PATH may lack venv or be removed later.
 python=/usr/bin/python3
 [ -x $python ] || python=python3
 echo "making $dir from $list" >&2

@@ -1,6 +1,6 @@
-// ggml's flash_attn_ext behind a C interface, so that bench/dense.py can call it beside the others.
-// Wraps K and V where they lie: every contender reads the same bytes. Compiled by bench/peers.sh
-// against ggml's source, never part of libtamis.
+// A C interface to ggml's flash_attn_ext, so that bench/dense.py can call it beside the others. It
+// reads K and V where they lie, so that every contender reads the same bytes. bench/peers.sh
+// compiles it against ggml's source; it is not part of libtamis.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
@@ -20,7 +20,8 @@ template <class T, auto release>
 using Owned = std::unique_ptr<T, Release<release>>;
 
 struct Peer {
-  // Released in reverse: tensors before the buffers they lie in, buffers before their backend.
+  // Members are released in reverse order: tensors before their buffers, buffers before their
+  // backend.
   Owned<ggml_backend, ggml_backend_free> backend;
   Owned<ggml_backend_buffer, ggml_backend_buffer_free> k_buffer, v_buffer, rest;
   Owned<ggml_context, ggml_free> context;
@@ -41,9 +42,9 @@ Owned<ggml_backend_buffer, ggml_backend_buffer_free> wrap(ggml_tensor* tensor, v
 
 extern "C" {
 
-/// One decode step: q is [query_heads, d] in f32, k and v are [kv_heads, n, d] in f16, and stay the
-/// caller's. `fold` presents a KV head's query group as that many queries of one head. Null on
-/// failure.
+/// Prepares one decode step. q is [query_heads, d] in f32; k and v are [kv_heads, n, d] in f16 and
+/// remain the caller's. `fold` presents the query group of a KV head as that many queries of one
+/// head. Returns null on failure.
 Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d, float scale,
                     int fold, int threads, void* k, void* v) {
   auto peer = std::make_unique<Peer>();
@@ -75,18 +76,19 @@ Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d,
   return peer.release();
 }
 
-/// Row order of q: [query_heads, d] either way, since a group's heads are neighbours.
+/// Copies q, which is [query_heads, d] whether folded or not, since the heads of a group are
+/// neighbours.
 void ggml_peer_set_q(Peer* peer, const float* q) {
   std::memcpy(peer->q->data, q, ggml_nbytes(peer->q));
 }
 
-/// 0 on success.
+/// Computes the step. Returns 0 on success.
 int ggml_peer_run(Peer* peer) {
   return ggml_backend_graph_compute(peer->backend.get(), peer->graph) == GGML_STATUS_SUCCESS ? 0
                                                                                              : 1;
 }
 
-/// ggml writes [queries, heads, d]; this gives [query_heads, d].
+/// Copies the output as [query_heads, d]; ggml itself writes [queries, heads, d].
 void ggml_peer_output(const Peer* peer, float* out) {
   const ggml_tensor* t = peer->out;
   const int64_t d = t->ne[0], heads = t->ne[1], queries = t->ne[2];

@@ -1,4 +1,5 @@
-// A layer cut into calls short enough to show progress and to stop between them.
+// Cuts the attention of a layer into calls that are short enough to show progress and to be
+// interrupted between them.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ inline PageTables pages_of(const Shape& shape, const lab::Trace& trace,
           trace.tokens(), shape.head_dim,        shape.value_dim};
 }
 
-/// Rows that are contiguous in the layer, as a call of their own.
+/// A contiguous range of a layer's rows, as the input of one call.
 struct Block {
   Shape shape;
   std::int64_t row = 0;    ///< first row
@@ -34,9 +35,9 @@ struct Block {
   }
 };
 
-/// The whole layer if it has at most `max_rows` rows, so that heads which share keys read them
-/// once; else ranges of queries of one head each. Depends on the shape alone: results do not vary
-/// by threads.
+/// Returns the whole layer as one block if it has at most `max_rows` rows, so that heads which
+/// share keys read them once. Otherwise each block is a range of queries of one head. The blocks
+/// depend on the shape alone, so results do not vary with the number of threads.
 inline std::vector<Block> blocks_of(const Shape& shape, std::int64_t max_rows) {
   if (shape.rows() <= max_rows) return {{shape, 0, 0, 0}};
   std::vector<Block> blocks;

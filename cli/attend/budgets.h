@@ -1,4 +1,4 @@
-// --budget: one budget for every head, or a profile's budget for each.
+// The option --budget: one budget for every head, or the budgets of a profile, one for each head.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,31 @@
 
 namespace tamis::cli {
 
-/// The file of profile:FILE.
+/// Returns the FILE of "profile:FILE", or nothing if `text` is another budget.
 std::optional<std::string> profile_in(const std::string& text);
 
-/// Bits that a cache should store of a number, unless something else is asked for: the library's
-/// default, or all 16 where a budget of mass is too small for that.
+/// Returns the bits per number that a cache should store if none are asked for: the library's
+/// default, or all 16 where a mass budget is too small for it.
 int bits_for(std::span<const Budget> budgets);
 
 class Budgets {
  public:
-  /// `text` is a budget or profile:FILE, which is read here.
+  /// `text` is a budget or profile:FILE. The constructor reads the profile.
   explicit Budgets(const std::string& text);
 
-  /// One budget for all query heads of the layer, or one for each. Throws `input`, naming the
-  /// profile, the layer and the head, if the profile does not fit.
+  /// Returns one budget for all query heads of the layer, or one for each. Throws Error(input),
+  /// naming the profile, the layer and the head, if the profile does not fit.
   [[nodiscard]] std::vector<Budget> of_layer(const lab::Trace& trace,
                                              const lab::TraceLayer& layer) const;
-  /// As given on the command line; budgets in their shortest form.
+  /// The budget as given on the command line, in its shortest form.
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// The same, without the folders of a profile: fit for a file that others read.
+  /// The same without the folders of a profile's path, so that it may go into files for other
+  /// people.
   [[nodiscard]] std::string label() const;
 
  private:
   std::string text_;
-  std::string profile_;  ///< empty: `all_` holds for every head
+  std::string profile_;  ///< if empty, `all_` applies to every head
   Budget all_;
   std::vector<lab::HeadBudget> heads_;
 };

@@ -9,14 +9,14 @@
 namespace tamis::cli {
 namespace {
 
-/// About a tenth of a second of f64 arithmetic.
+/// This many products take about a tenth of a second of f64 arithmetic.
 constexpr std::int64_t products_per_block = std::int64_t{1} << 26;
 
-/// What the measurement itself can be off by, as a share of what rounding can do to dense attention
-/// in f32. The reference obeys the same bound (docs/rounding.md) with 2⁻⁵³ in place of 2⁻²⁴ and
-/// chains of n additions in place of at least n/64: less than 2⁻²³ of it. The norms and
-/// total-variation distances formed from it add fewer than seven chains of n, or of d_v ≤ 1024,
-/// more.
+/// The largest error of the measurement itself, as a share of the rounding bound of dense
+/// attention in f32. The reference obeys the same bound (docs/rounding.md) with 2⁻⁵³ in place of
+/// 2⁻²⁴ and chains of n additions in place of at least n/64, which is less than 2⁻²³ of it. The
+/// norms and total-variation distances computed from the reference add fewer than seven chains of
+/// n, or of d_v ≤ 1024, additions.
 constexpr double measurement_share = 0x1p-20;
 
 double norm(std::span<const double> x) {
@@ -77,7 +77,7 @@ void count_violations(const lab::Trace& trace, const lab::LayerData& data, Layer
   for (std::size_t row = 0; row < result.certificates.size(); ++row) {
     const Certificate& claimed = result.certificates[row];
     const Rounding& rounding = roundings[row];
-    // Written so that a NaN on either side is a violation.
+    // The comparison is written so that a NaN on either side is a violation.
     const auto holds = [](double truth, double bound, double rounded) {
       return truth <= bound + measurement_share * rounded;
     };

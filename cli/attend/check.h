@@ -1,4 +1,4 @@
-// The certificates of a layer against the truth: the same attention in f64 and plain loops.
+// Checks the certificates of a layer against the same attention computed in f64 with plain loops.
 #pragma once
 
 #include "attend/result.h"
@@ -6,14 +6,13 @@
 
 namespace tamis::cli {
 
-/// Fills in the true distances of outputs and log-sum-exps. Costs 4·pairs·d flops, on `threads`
-/// threads.
+/// Fills in the true distances of outputs and log-sum-exps. Takes 4·pairs·d flops on `threads`
+/// threads, where pairs is the number of query-key pairs.
 void measure_outputs(const lab::Trace& trace, const lab::LayerData& data, int threads,
                      Progress& progress, LayerResult& result);
 
-/// Counts the queries whose certificate does not hold for what was measured: output and
-/// log-sum-exp. That tau bounds the weights cannot be seen in either, and is for the library's own
-/// tests.
+/// Counts the queries whose certificate does not hold for the measured output or log-sum-exp.
+/// Neither shows whether tau bounds the weights; the library's own tests check that.
 void count_violations(const lab::Trace& trace, const lab::LayerData& data, LayerResult& result);
 
 }  // namespace tamis::cli

@@ -9,10 +9,10 @@
 namespace tamis::cli {
 namespace {
 
-/// Enough rows for full tiles on every core, few enough for seconds between two looks at Ctrl-C.
+/// This gives full tiles on every core, and only seconds between two checks for Ctrl-C.
 constexpr std::int64_t rows_per_call = 8192;
 
-/// Every key and value was read; what is left to certify is rounding.
+/// Every key and value was read, so the certificates bound rounding alone.
 std::vector<Certificate> certify(const lab::Trace& trace, const Shape& shape,
                                  const std::vector<Rounding>& roundings) {
   std::vector<Certificate> certificates(roundings.size());

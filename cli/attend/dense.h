@@ -6,8 +6,8 @@
 
 namespace tamis::cli {
 
-/// Reads K and V once more than `dense` does, for the norms in the certificates. Memory: the
-/// result.
+/// Reads K and V once more than `dense` does, for the norms in the certificates. Allocates only
+/// the result.
 LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
                         const lab::LayerData& data, Workspace& workspace, Progress& progress);
 

@@ -1,4 +1,5 @@
-// --json: what was asked, then the distributions of all layers together, then those of each layer.
+// The object of --json: what was asked for, then the distributions of all layers together, then
+// those of each layer.
 #include <nlohmann/json.hpp>
 
 #include <tamis/info.h>
@@ -17,7 +18,8 @@ ordered_json summary(const std::vector<double>& values) {
   return {{"median", d.median}, {"p90", d.p90}, {"max", d.max}};
 }
 
-/// Unlike medians, the means of parts add up to the mean of the whole.
+/// Adds the mean to the summary, since the means of parts add up to the mean of the whole and
+/// medians do not.
 ordered_json share_summary(const std::vector<double>& values) {
   ordered_json json = summary(values);
   json["mean"] = distribution(values).mean;
@@ -45,7 +47,7 @@ ordered_json or_null(bool known, const ordered_json& value) {
 
 // ---- --dense ----
 
-/// Shares of dense of what dense itself reads, with the total that 1 stands for.
+/// The shares of dense attention itself, all 1, and the total that 1 stands for.
 ordered_json whole(std::int64_t total) {
   return {{"median", 1.0}, {"p90", 1.0}, {"max", 1.0}, {"dense", total}};
 }
@@ -84,7 +86,7 @@ ordered_json reached_json(const Totals& sum) {
           {"not_finite", sum.count(Reached::not_finite)}};
 }
 
-/// How deep keys and values were read, as means of shares.
+/// Returns how deep keys and values were read, as means of shares.
 ordered_json read_json(const lab::Trace& trace, std::span<const LayerResult> layers) {
   const auto mean = [&](const Count& count) {
     return distribution(key_shares(trace, layers, count)).mean;
@@ -103,7 +105,7 @@ ordered_json read_json(const lab::Trace& trace, std::span<const LayerResult> lay
   return json;
 }
 
-/// The same fields for all layers together and for one.
+/// Returns the same fields for all layers together and for one layer.
 ordered_json sparse_json(const lab::Trace& trace, std::span<const LayerResult> layers,
                          bool checked) {
   const Totals sum = totals(layers);

@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Sequence sequence = 0;
-/// Enough to work on, few enough to see Ctrl-C between two calls.
+/// This is enough work for a call, and short enough to notice Ctrl-C between two calls.
 constexpr std::int64_t tokens_per_call = 8192;
 
 double seconds_since(Clock::time_point begin) {
@@ -29,7 +29,7 @@ CacheOptions cache_options(const Shape& shape, int bits) {
   return options;
 }
 
-/// Rows of [kv_heads, tokens, dim] from token `first` on.
+/// Returns the rows of a tensor [kv_heads, tokens, dim] from token `first` on.
 Rows rows_from(const lab::Tensor& tensor, std::int64_t first) {
   const auto& shape = tensor.info().shape;
   const DType dtype = tensor.info().dtype;
@@ -45,7 +45,7 @@ std::vector<std::int64_t> order_of(std::span<const std::int64_t> seen) {
   return order;
 }
 
-/// A cache that the tokens of a layer are appended to.
+/// A cache to which the tokens of a layer are appended.
 class Growing {
  public:
   Growing(const lab::LayerData& data, const Shape& shape, int bits)
@@ -53,7 +53,7 @@ class Growing {
     cache_.add(sequence);
   }
 
-  /// Appends until there are `tokens`; returns how many were.
+  /// Appends tokens until the cache holds `tokens`, and returns how many were appended.
   std::int64_t grow(std::int64_t tokens, Workspace& workspace) {
     const std::int64_t before = cache_.tokens(sequence);
     for (std::int64_t at = before; at < tokens; at = cache_.tokens(sequence)) {

@@ -1,5 +1,5 @@
-// A layer of a trace replayed as decode: its queries in the order of what they see, all heads of a
-// query together, each over a cache that has grown to just that length.
+// Replays a layer of a trace as decoding. Queries run in the order of the number of keys that they
+// see, all heads of a query together, over a cache that has grown to just that length.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@
 
 namespace tamis::cli {
 
-/// How a replay stores and reads.
+/// How a replay stores and reads keys and values.
 struct ReplayOptions {
-  int bits = 0;  ///< of the cache
+  int bits = 0;  ///< bits per number in the cache
   AttendOptions attend;
 };
 
-/// What the first query sees is appended at once, as a prompt is, and from then on one token at a
-/// time. Reads K and V once; memory: the cache and the result.
+/// Appends the tokens that the first query sees at once, as a prompt, and later tokens one at a
+/// time. Reads K and V once. Memory is that of the cache and the result.
 LayerResult replay(const lab::Trace& trace, const lab::TraceLayer& layer,
                    const lab::LayerData& data, std::span<const Budget> budgets,
                    const ReplayOptions& options, Workspace& workspace, Progress& progress);

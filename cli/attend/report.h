@@ -11,15 +11,15 @@
 
 namespace tamis::cli {
 
-/// How the reading was limited.
+/// The budget that limited reading.
 struct Reading {
   std::string budget;  ///< as it was given
-  std::string label;   ///< as it is written to files: without folders
+  std::string label;   ///< for files that are written: without folders
   int bits = 0;
 };
 
 struct AttendReport {
-  std::optional<Reading> reading;  ///< none: --dense
+  std::optional<Reading> reading;  ///< nothing under --dense
   bool checked = false;
   int threads = 1;
   std::string backend;
@@ -28,7 +28,8 @@ struct AttendReport {
 
 std::string json_text(const lab::Trace& trace, const AttendReport& report);
 std::string table_text(const lab::Trace& trace, const AttendReport& report);
-/// The layout is in the manual of `tamis attend`. Same results, same bytes.
+/// Writes the file of --out, whose layout the manual of `tamis attend` describes. The same results
+/// give the same bytes.
 void write_results(const std::string& path, const lab::Trace& trace, const AttendReport& report);
 
 }  // namespace tamis::cli

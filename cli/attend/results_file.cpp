@@ -1,4 +1,4 @@
-// --out: outputs and certificates as safetensors.
+// Writes the file of --out: outputs and certificates as safetensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void write_results(const std::string& path, const lab::Trace& trace, const Atten
     add("dense", DType::u8, certified.dense, per_query);
     if (result.sparse()) add("reached", DType::u8, certified.reached, per_query);
   }
-  // Larger elements first: then every tensor starts at a multiple of its element's size.
+  // With larger elements first, every tensor starts at a multiple of its element size.
   std::ranges::stable_sort(tensors, std::greater{},
                            [](const lab::TensorRef& tensor) { return size_of(tensor.info.dtype); });
   lab::Metadata metadata{{"format", "tamis-attention"},

@@ -14,7 +14,7 @@ double quantile(const std::vector<double>& sorted, double rank) {
   return sorted[std::max<std::size_t>(place, 1) - 1];
 }
 
-/// 0 of 0 is nothing, or exact.
+/// Returns value / by, and `of_zeros` for 0 / 0.
 double quotient(double value, double by, double of_zeros) {
   return value == 0 && by == 0 ? of_zeros : value / by;
 }

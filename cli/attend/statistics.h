@@ -1,5 +1,5 @@
-// The numbers of a report: distributions over queries, and over what the queries of a KV head
-// share.
+// The numbers of a report: distributions over queries, or over pairs of a KV head and a query
+// where query heads share what is read.
 #pragma once
 
 #include <array>
@@ -18,42 +18,44 @@ struct Distribution {
   double mean = 0;
 };
 
-/// Of at least one value. NaN counts as larger than anything, so that it shows in the maximum.
+/// Returns the distribution of at least one value. NaN counts as larger than anything, so that it
+/// shows in the maximum.
 Distribution distribution(std::vector<double> values);
 
-/// One number of every query, in the order of the layers.
+/// These return one number for every row, in the order of the layers.
 std::vector<double> claims(std::span<const LayerResult> layers, double Certificate::*field);
 std::vector<double> measured(std::span<const LayerResult> layers,
                              std::vector<double> LayerResult::*field);
 
-/// True distance of the output by the norm of the exact output.
+/// Returns the true distance of each output divided by the norm of the exact output.
 std::vector<double> relative_errors(std::span<const LayerResult> layers);
 
-/// Claim by measurement, under --check, of the queries that were read sparsely: of the others only
-/// rounding could be told.
+/// Returns each claim divided by its measurement, under --check, for the queries that were read
+/// sparsely. For the other queries the ratio would only measure rounding.
 std::vector<double> ratios(std::span<const LayerResult> layers, double Certificate::*claim,
                            std::vector<double> LayerResult::*truth);
 
-/// What was read of what dense attention reads in 16 bits a number, for every KV head and query:
-/// the queries that share a KV head share the reading.
+/// These return what was read, divided by what dense attention reads with 16 bits per number.
+/// There is one share for every pair of a KV head and a query, because queries that share a KV
+/// head share the reading.
 using Count = std::function<std::int64_t(const LayerResult&, const Certificate&)>;
 std::vector<double> key_shares(const lab::Trace& trace, std::span<const LayerResult> layers,
                                const Count& keys);
 std::vector<double> byte_shares(std::span<const LayerResult> layers);
 
-/// What dense attention reads, once per KV head and query.
+/// These return what dense attention reads, counted once for every pair of a KV head and a query.
 std::int64_t dense_keys(const lab::Trace& trace, std::span<const LayerResult> layers);
 std::int64_t dense_bytes(std::span<const LayerResult> layers);
 
 /// Sums over the layers.
 struct Totals {
-  std::int64_t queries = 0;  ///< a query counts once per head and layer
+  std::int64_t queries = 0;  ///< a query counts once for each head and layer
   std::int64_t violations = 0;
   std::int64_t dense = 0;  ///< queries whose certificate says why everything was read
-  std::array<std::int64_t, 4> reached{};  ///< by Reached
+  std::array<std::int64_t, 4> reached{};  ///< indexed by Reached
   double seconds = 0;
   std::int64_t cache_bytes = 0;
-  double cache_share = 0;  ///< of K and V at 16 bits a number
+  double cache_share = 0;  ///< cache_bytes divided by K and V at 16 bits per number
   double append_seconds = 0;
 
   [[nodiscard]] std::int64_t count(Reached what) const {

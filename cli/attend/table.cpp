@@ -1,4 +1,4 @@
-// The tables for people: a line per layer, with a budget one for all of them, and a sentence.
+// The printed tables: one line per layer and, with a budget, one for all layers and a sentence.
 #include "terminal/table.h"
 
 #include <fmt/format.h>
@@ -103,7 +103,7 @@ std::string ratio_text(std::span<const LayerResult> layers) {
                      error.median, error.p90);
 }
 
-/// A sentence for every way in which a budget was not reached.
+/// Returns a sentence for every way in which a budget was not reached.
 std::string reached_text(const Totals& sum, int bits) {
   std::string text;
   for (const Reached what : {Reached::stored_bits, Reached::look_alone, Reached::not_finite}) {

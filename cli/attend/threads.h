@@ -1,4 +1,4 @@
-// A loop on several threads that stops when one throws or Ctrl-C is pressed.
+// A parallel loop that stops when an iteration throws or Ctrl-C is pressed.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace tamis::cli {
 
-/// Calls body(i) for i in 0 … count − 1.
+/// Calls body(i) for i in 0 … count − 1 on at most `threads` threads. Rethrows the first exception
+/// of an iteration, and throws Error(cancelled) after Ctrl-C.
 template <class Body>
 void on_threads(std::size_t count, int threads, const Body& body) {
   std::atomic<std::size_t> next{0};

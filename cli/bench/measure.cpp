@@ -17,11 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Steps whose results are compared with f64, one KV head each: enough to see the errors, few
-/// enough to take a second.
+/// The most steps whose results are compared with f64, for one KV head each. The comparison takes
+/// about a second and shows the errors.
 constexpr std::int64_t most_checked_steps = 8;
-/// Tokens that are appended one at a time: eight whole blocks, so that what coding costs is in the
-/// mean.
+/// Tokens that are appended one at a time: eight whole blocks, so that the mean includes the cost
+/// of coding.
 constexpr std::int64_t tokens_alone = 1024;
 constexpr std::int64_t tokens_per_call = 8192;
 
@@ -29,7 +29,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Takes what is cached out of the caches, by reading more than they hold.
+/// Empties the CPU's caches by reading more than they hold.
 class Eviction {
  public:
   explicit Eviction(int threads) : threads_(threads) {
@@ -52,7 +52,7 @@ class Eviction {
   std::vector<std::uint64_t> memory_;
 };
 
-/// The sequences in a cache.
+/// A cache that holds the sequences of the benchmark.
 class Filled {
  public:
   Filled(const BenchShape& shape, const BenchData& data, int bits)
@@ -116,7 +116,7 @@ void fill(const BenchShape& shape, const BenchData& data, Filled& filled, Worksp
                          static_cast<double>(sizeof(bf16) * (data.k.size() + data.v.size()));
 }
 
-/// Both ways to compute a step.
+/// Computes a step in both ways, dense and sparse.
 class Contest {
  public:
   Contest(const BenchShape& shape, const BenchData& data, const BenchSettings& settings,
@@ -168,7 +168,7 @@ class Contest {
                                      static_cast<double>(certificates_[row].dense_bytes));
   }
 
-  /// The rows of one KV head of the last sparse step, `step`, against f64.
+  /// Compares the rows of one KV head of the last sparse step, `step`, with f64.
   void check(std::int64_t step, Measured& measured) const {
     const Heads& heads = shape_.heads;
     const std::int64_t d = heads.key_dim;
@@ -198,7 +198,7 @@ class Contest {
       norm = std::sqrt(norm);
       measured.relative_errors.push_back(norm > 0 ? distance / norm : distance);
       const double off = std::abs(lse_[row] - exact_lse[static_cast<std::size_t>(g)]);
-      // What the reference itself can be off by is far below 2⁻⁴⁰ of its numbers.
+      // The reference itself errs by far less than 2⁻⁴⁰ of its numbers.
       if (!(distance <= certificates_[row].error + 0x1p-40 * norm) ||
           !(off <= certificates_[row].lse_error +
                        0x1p-40 * (1 + std::abs(exact_lse[static_cast<std::size_t>(g)]))))
@@ -235,7 +235,7 @@ Measured measure(const BenchShape& shape, const BenchData& data, const BenchSett
   Contest contest(shape, data, settings, filled, workspace);
   const Eviction evict(workspace.threads());
   progress.enter(bench_steps);
-  contest.dense(0);  // threads are made and scratch grows where nobody counts
+  contest.dense(0);  // untimed: threads start and scratch memory grows here
   contest.sparse(0);
   const std::int64_t between = std::max<std::int64_t>(1, shape.steps / most_checked_steps);
   for (std::int64_t step = 0; step < shape.steps; ++step) {
@@ -244,7 +244,7 @@ Measured measure(const BenchShape& shape, const BenchData& data, const BenchSett
       evict();
       measured.dense_ms.push_back(contest.dense(step));
     };
-    // They take turns in who is first; what is compared is left by the sparse one.
+    // The two alternate in running first. The comparison uses what the sparse step left.
     if (step % 2 == 0) dense();
     evict();
     measured.sparse_ms.push_back(contest.sparse(step));

@@ -1,5 +1,6 @@
-// Decode steps timed: dense attention over pages in bf16 and sparse attention over the cache, in
-// turns, each finding its keys and values in memory and its queries new.
+// Times decode steps in turns: dense attention over pages in bf16, and sparse attention over the
+// cache. Each step finds its keys and values in memory rather than in the CPU's caches, and its
+// queries are new.
 #pragma once
 
 #include <array>
@@ -19,19 +20,19 @@ struct BenchSettings {
 };
 
 struct Measured {
-  std::vector<double> dense_ms;  ///< of each step, all sequences
+  std::vector<double> dense_ms;  ///< of each step over all sequences
   std::vector<double> sparse_ms;
-  double prompt_us = 0;  ///< per token of a prompt appended in large pieces
-  double append_us = 0;  ///< per token appended alone, the coding of blocks included
-  std::vector<tamis::Certificate> certificates;  ///< of all rows of all steps
-  std::vector<double> byte_shares;      ///< of dense in bf16, by KV head, sequence and step
-  std::vector<double> relative_errors;  ///< of some rows: distance from f64 attention by its norm
-  std::int64_t violations = 0;  ///< of these rows, whose error or lse is not what was certified
+  double prompt_us = 0;  ///< per token of a prompt that is appended in large pieces
+  double append_us = 0;  ///< per token that is appended alone, coding of blocks included
+  std::vector<tamis::Certificate> certificates;  ///< of all rows and steps
+  std::vector<double> byte_shares;      ///< bytes read / dense bytes in bf16, per KV head and step
+  std::vector<double> relative_errors;  ///< of checked rows: ‖out − exact‖ / ‖exact‖
+  std::int64_t violations = 0;          ///< checked rows that exceed their certificate
   std::size_t cache_bytes = 0;
-  double cache_share = 0;  ///< of keys and values in bf16
+  double cache_share = 0;  ///< cache_bytes divided by keys and values in bf16
 };
 
-/// Stages of the progress, in units of a token of a KV head, and of a step.
+/// Stages of the progress. Their units of work are a token of a KV head and a step.
 enum BenchStage : std::size_t { bench_append, bench_steps };
 
 Measured measure(const BenchShape& shape, const BenchData& data, const BenchSettings& settings,

@@ -1,12 +1,12 @@
-// Numbers that look random and depend on nothing but their places, so that any thread may make any
-// of them.
+// Pseudo-random numbers that depend only on a seed, a purpose and an index, so that any thread may
+// generate any of them.
 #pragma once
 
 #include <cstdint>
 
 namespace tamis::cli {
 
-/// The finaliser of SplitMix64: a bijection of 64 bits.
+/// The finaliser of SplitMix64, a bijection on 64-bit integers.
 inline std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
@@ -21,11 +21,12 @@ class Draws {
   [[nodiscard]] std::uint64_t bits(std::int64_t i) const {
     return mixed(key_ + static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U);
   }
-  /// In 0 … 1.
+  /// Uniform in [0, 1).
   [[nodiscard]] double uniform(std::int64_t i) const {
     return static_cast<double>(bits(i) >> 11) * 0x1p-53;
   }
-  /// Mean 0, variance 1, nearly normal: the sum of four uniform numbers, so that it is at most 3.5.
+  /// Approximately normal with mean 0 and variance 1: the sum of four uniform numbers, so that its
+  /// absolute value is at most 3.5.
   [[nodiscard]] float normal(std::int64_t i) const {
     const std::uint64_t x = bits(i);
     const auto sum = static_cast<std::int32_t>((x & 0xFFFF) + (x >> 16 & 0xFFFF) +

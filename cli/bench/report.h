@@ -10,8 +10,8 @@ namespace tamis::cli {
 struct BenchReport {
   BenchShape shape;
   BenchSettings settings;
-  std::string keys;    ///< "synthetic", or the trace
-  std::string budget;  ///< as given, in its shortest form
+  std::string keys;    ///< "synthetic", or the trace's file
+  std::string budget;  ///< the budget asked for, in its shortest form
   int threads = 1;
   std::string cpu;
   Measured measured;

@@ -12,9 +12,9 @@ namespace tamis::cli {
 namespace {
 
 constexpr std::size_t directions = 8;
-/// Variance of a channel that the directions hold; the rest is noise of its own.
+/// The part of a channel's variance along the directions; the rest is noise of each key.
 constexpr float shared_variance = 0.5F;
-/// ‖part of a query off the directions‖² by that along them.
+/// ‖part of a query off the directions‖² divided by ‖part along them‖².
 constexpr float query_noise = 0.2F;
 constexpr double law_exponent = 0.61;
 constexpr double law_length = 8192;
@@ -22,19 +22,19 @@ constexpr double fewest_keys = 20;  // of k(8192)
 constexpr double most_keys = 200;
 constexpr double tail = 0.05;
 
-/// What the streams of draws of a KV head are for.
+/// The purposes of the random streams of a KV head.
 enum Purpose : std::uint64_t { channels, key_noise, value_noise, courses, queries, law, purposes };
 
 Draws draws_for(const BenchShape& shape, std::int64_t head, Purpose purpose) {
   return {shape.seed, static_cast<std::uint64_t>(head) * purposes + purpose};
 }
 
-/// How the keys of one KV head lie in the space of channels.
+/// The distribution of the keys of one KV head in the space of channels.
 struct Keys {
   std::int64_t dim;
   std::vector<float> mean, spread;        ///< by channel
   std::vector<float> along;               ///< directions × dim, entries of variance 1
-  std::array<float, directions> share{};  ///< standard deviation along each
+  std::array<float, directions> share{};  ///< standard deviation along each direction
 
   Keys(const BenchShape& shape, std::int64_t head) : dim(shape.heads.key_dim) {
     const Draws draw = draws_for(shape, head, channels);
@@ -51,7 +51,7 @@ struct Keys {
   }
 };
 
-/// Places along the directions from token to token: first-order autoregressions.
+/// The coordinates along the directions from token to token: first-order autoregressions.
 class Course {
  public:
   explicit Course(const Draws& draw) : draw_(draw) {}
@@ -98,7 +98,8 @@ void fill_head(const BenchShape& shape, std::int64_t head, BenchData& data) {
   }
 }
 
-/// Logits of a query in units in which the scale is 1, largest first.
+/// Returns the dot products of a query with all keys, which are its logits at scale 1, largest
+/// first.
 std::vector<float> falling_logits(const BenchShape& shape, const BenchData& data, std::int64_t head,
                                   std::span<const float> q) {
   const std::int64_t d = shape.heads.key_dim;
@@ -113,7 +114,7 @@ std::vector<float> falling_logits(const BenchShape& shape, const BenchData& data
   return logits;
 }
 
-/// How many keys hold all but `tail` of the weight, with the query multiplied by a factor.
+/// Returns how many keys hold all but `tail` of the weight if the query is multiplied by `factor`.
 double keys_needed(std::span<const float> falling, double factor) {
   std::vector<float> weights(falling.size());
   double total = 0;
@@ -125,8 +126,8 @@ double keys_needed(std::span<const float> falling, double factor) {
   return static_cast<double>(weights.size());
 }
 
-/// The factor on the query at which `wanted` keys hold its weight: fewer are needed the larger it
-/// is.
+/// Returns the factor on the query at which `wanted` keys hold all but `tail` of its weight. A
+/// larger factor needs fewer keys.
 double factor_for(std::span<const float> falling, double wanted) {
   const double reach = std::max<double>(1e-6, falling.front() - falling.back());
   double least = 0.1 / reach;
@@ -151,7 +152,7 @@ void fill_queries(const BenchShape& shape, std::int64_t head, BenchData& data) {
     double factor = 0;
     for (std::int64_t step = 0; step < shape.steps; ++step) {
       const std::int64_t first = (step * heads.group() + g) * in_row;
-      const float noise = std::sqrt(query_noise * 2.7F);  // the directions hold Σ 1/i
+      const float noise = std::sqrt(query_noise * 2.7F);  // Σ 1/i ≈ 2.7 = ‖part along‖²
       for (std::int64_t c = 0; c < d; ++c)
         q[static_cast<std::size_t>(c)] =
             noise * draw.normal(first + static_cast<std::int64_t>(directions) + c);

@@ -1,4 +1,4 @@
-// Keys, values and queries of a trace, repeated to the length that is asked for.
+// Keys, values and queries of a trace, repeated to the length asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ struct Source {
   std::int64_t kv_head;
 };
 
-/// Reads as many layers as it takes for `wanted` KV heads, if there are so many.
+/// Reads as many layers as are needed for `wanted` KV heads, or all layers if there are fewer
+/// heads.
 class Sources {
  public:
   Sources(const lab::Trace& trace, std::int64_t wanted) {
@@ -44,7 +45,7 @@ class Sources {
   std::vector<Source> all_;
 };
 
-/// The token of the trace that stands at each of n places.
+/// Returns which token of the trace stands at each of n places.
 std::vector<std::int64_t> chosen_tokens(const Draws& draw, std::int64_t n, std::int64_t length) {
   std::vector<std::int64_t> tokens;
   for (std::int64_t t = 0; t < run; ++t) tokens.push_back(t);
@@ -92,7 +93,7 @@ void check_fit(const lab::Trace& trace, const BenchShape& shape) {
                                          shape.tokens, 2 * run));
 }
 
-/// The queries of the trace by what they see.
+/// Returns the indices of the trace's queries, sorted by position.
 std::vector<std::int64_t> order_of(const lab::Trace& trace) {
   std::vector<std::int64_t> order(trace.positions().size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
@@ -134,7 +135,8 @@ BenchData trace_data(const std::string& path, const BenchShape& shape, int threa
       }
       for (std::int64_t step = 0; step < shape.steps; ++step)
         for (std::int64_t g = 0; g < heads.group(); ++g) {
-          // Groups larger than the trace's take the same heads' queries from earlier positions.
+          // Where groups are larger than those of the trace, further query heads take the queries
+          // of the same heads at earlier positions.
           const std::int64_t many = std::ssize(order);
           const std::int64_t back = g / from.shape->group() + shape.steps - 1 - step;
           const std::int64_t query = order[static_cast<std::size_t>(many - 1 - back % many)];

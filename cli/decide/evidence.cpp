@@ -80,7 +80,7 @@ std::string words(const Names& names, const lab::OddCircle& circle) {
 }
 
 std::string words(const Names& names, const lab::SignOfC& sign) {
-  // A row looks the way that it looks itself.
+  // A row trivially has the same direction as itself, so that relation is left out.
   const std::string turn = sign.t == sign.apart.a ? "" : words(names, sign.turn) + "; ";
   return fmt::format("{}; {}{} has {} and not {}", words(names, sign.apart), turn,
                      names.row(sign.t), names.column(sign.apart.a), names.column(sign.apart.b));

@@ -1,5 +1,5 @@
-// A refutation in words: which rows and columns forbid a dimension, by the names that the pattern's
-// file has.
+// Puts a refutation into words: which rows and columns forbid a dimension. Rows and columns have
+// the names that the pattern's file gives them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,11 +16,11 @@ struct Words {
 };
 Words words_of(const lab::Pattern& pattern);
 
-/// One or a few sentences. Rows and columns count from 0.
+/// Returns one or a few sentences. Rows and columns without names are counted from 0.
 std::string refutation_words(const lab::Pattern& pattern, const lab::Refutation& refutation);
 
-/// The members of its file, without the clauses of a proof and the problem of a solver, which can
-/// be long.
+/// Returns the members of the refutation's file without the clauses of a proof and the problem of
+/// a solver, which can be long.
 nlohmann::ordered_json refutation_json(const lab::Refutation& refutation);
 
 }  // namespace tamis::cli

@@ -53,11 +53,11 @@ const lab::DminLaw& law_of(const DminReport& report) {
                        [&](const lab::DminLaw& law) { return law.Q == report.Q; });
 }
 
-std::int64_t d_min_of(const DminReport& report) {
+std::int64_t least_d(const DminReport& report) {
   if (report.estimate) return law_of(report).median;
   std::vector<std::int64_t> found;
-  for (const lab::DminSearch& search : report.searches)  // none found is more than any d
-    found.push_back(search.d_min == 0 ? 2 * report.problem.n + 1 : search.d_min);
+  for (const lab::DminSearch& search : report.searches)  // 0, none found, ranks above any d
+    found.push_back(search.d == 0 ? 2 * report.problem.n + 1 : search.d);
   std::sort(found.begin(), found.end());
   const std::int64_t median = found[(found.size() - 1) / 2];
   return median > 2 * report.problem.n ? 0 : median;
@@ -65,14 +65,14 @@ std::int64_t d_min_of(const DminReport& report) {
 
 std::string dmin_json(const DminReport& report) {
   const lab::DminProblem& problem = report.problem;
-  const std::int64_t d_min = d_min_of(report);
+  const std::int64_t d = least_d(report);
   std::int64_t draws = 0;
   ordered_json p;
   ordered_json details;
   if (report.estimate) {
     for (const lab::Acceptance& a : report.estimate->pooled) {
       draws += a.draws;
-      if (a.d == d_min) p = static_cast<double>(a.accepted) / static_cast<double>(a.draws);
+      if (a.d == d) p = static_cast<double>(a.accepted) / static_cast<double>(a.draws);
     }
     details["acceptance"] = acceptance_json(report.estimate->pooled);
     for (const auto& matrix : report.estimate->matrices)
@@ -83,18 +83,19 @@ std::string dmin_json(const DminReport& report) {
     details["searches"] = ordered_json::array();
     for (const lab::DminSearch& s : report.searches) {
       draws += s.draws;
-      if (s.d_min == d_min && d_min != 0 && p.is_null()) p = s.p;
-      details["searches"].push_back({{"d_min", dimension(s.d_min)},
+      if (s.d == d && d != 0 && p.is_null()) p = s.p;
+      details["searches"].push_back({{"d_min", dimension(s.d / 2)},
+                                     {"d", dimension(s.d)},
                                      {"draws", s.draws},
-                                     {"draws_at_d_min", s.draws_at_d_min},
+                                     {"draws_at_d_min", s.draws_at_d},
                                      {"p", s.p},
                                      {"p_low", s.interval.low},
                                      {"p_high", s.interval.high}});
     }
   }
   ordered_json json{
-      {"d_min", dimension(d_min)},
-      {"dim", dimension(d_min / 2)},
+      {"d_min", dimension(d / 2)},
+      {"d", dimension(d)},
       {"draws", draws},
       {"p", p},
       {"method", report.estimate ? "estimate" : "search"},

@@ -15,34 +15,34 @@ namespace {
 std::string dimension(std::int64_t d) { return d == 0 ? "none" : fmt::format("{}", d); }
 
 std::string bound_text(const lab::DimensionBound& bound, std::int64_t n) {
-  return bound.vacuous ? fmt::format("d = {}: vacuous, beyond 2n = {}", bound.d, 2 * n)
-                       : fmt::format("d = {} (m = {})", bound.d, bound.d / 2);
+  return bound.vacuous ? fmt::format("vacuous: d = {} is beyond 2n = {}", bound.d, 2 * n)
+                       : fmt::format("{} columns (d = {})", bound.d / 2, bound.d);
 }
 
 std::string searches_text(const DminReport& report) {
   std::vector<std::vector<std::string>> rows{
-      {"matrix", "d_min", "m", "draws", "at d_min", "p there", "95 %"}};
+      {"matrix", "d_min", "d", "draws", "at d", "p there", "95 %"}};
   for (std::size_t i = 0; i < report.searches.size(); ++i) {
     const lab::DminSearch& s = report.searches[i];
-    rows.push_back({std::to_string(i), dimension(s.d_min), dimension(s.d_min / 2),
-                    std::to_string(s.draws), std::to_string(s.draws_at_d_min),
-                    fmt::format("{:.2g}", s.p),
+    rows.push_back({std::to_string(i), dimension(s.d / 2), dimension(s.d), std::to_string(s.draws),
+                    std::to_string(s.draws_at_d), fmt::format("{:.2g}", s.p),
                     fmt::format("{:.2g} to {:.2g}", s.interval.low, s.interval.high)});
   }
   return table_text(rows) +
          "\np there: one over the draws it took; its interval takes them as geometric.\n";
 }
 
-/// p(d) from where it is first seen to where it is certain, with a line before.
+/// Returns the rows of p(d) from the line before the first success to the line where success is
+/// certain.
 std::string acceptance_text(const DminReport& report) {
   const std::vector<lab::Acceptance>& all = report.estimate->pooled;
   const auto seen =
       std::find_if(all.begin(), all.end(), [](const lab::Acceptance& a) { return a.accepted > 0; });
-  std::vector<std::vector<std::string>> rows{{"d", "m", "draws", "accepted", "p", "95 %"}};
+  std::vector<std::vector<std::string>> rows{{"columns", "d", "draws", "accepted", "p", "95 %"}};
   for (auto a = seen == all.begin() ? seen : seen - 1; a != all.end(); ++a) {
     const lab::ProbabilityInterval p = lab::clopper_pearson(a->accepted, a->draws, 0.05);
     rows.push_back(
-        {std::to_string(a->d), std::to_string(a->d / 2), std::to_string(a->draws),
+        {std::to_string(a->d / 2), std::to_string(a->d), std::to_string(a->draws),
          std::to_string(a->accepted),
          fmt::format("{:.3g}", static_cast<double>(a->accepted) / static_cast<double>(a->draws)),
          fmt::format("{:.2g} to {:.2g}", p.low, p.high)});
@@ -69,7 +69,7 @@ std::string laws_text(const DminReport& report) {
 
 std::string dmin_table(const DminReport& report) {
   const lab::DminProblem& p = report.problem;
-  const std::int64_t d_min = d_min_of(report);
+  const std::int64_t d = least_d(report);
   std::string text = fmt::format(
       "n {}, k {}, gamma {:g}, eps1 {:g}, eps2 {:g}{}, Q {:g}, d by steps of {} from {}, seed "
       "{}\n\n",
@@ -78,8 +78,8 @@ std::string dmin_table(const DminReport& report) {
   const char* what = report.estimate              ? "median of its law"
                      : report.searches.size() > 1 ? "median"
                                                   : "found";
-  text += d_min == 0 ? "d_min      none up to 2n\n"
-                     : fmt::format("d_min      d = {} (m = {}), {}\n", d_min, d_min / 2, what);
+  text += d == 0 ? "d_min      none up to n columns\n"
+                 : fmt::format("d_min      {} columns (d = {}), {}\n", d / 2, d, what);
   text += fmt::format("bound (6)  {}\n",
                       bound_text(lab::paper_bound(p.n, p.k, p.gamma, p.eps1, p.eps2), p.n));
   text += fmt::format("sharper    {}\n\n",
@@ -102,11 +102,11 @@ std::string dmin_table(const DminReport& report) {
   } else {
     text += searches_text(report);
   }
-  return text +
-         fmt::format(
-             "d counts as in the paper: queries and keys have m = d/2 columns.\n{:.3f} s on {} "
-             "threads ({})\n",
-             report.seconds, report.threads, target());
+  return text + fmt::format(
+                    "d_min counts the columns of queries and keys; d is the paper's, twice as "
+                    "many.\n{:.3f} s on {} "
+                    "threads ({})\n",
+                    report.seconds, report.threads, target());
 }
 
 }  // namespace tamis::cli

@@ -1,4 +1,4 @@
-// Two profiles head by head.
+// Compares two profiles head by head.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A table per layer with a line per head, and what the heads have in common.
+// One table for each layer with a line per head, and a summary of what the heads have in common.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -68,7 +68,7 @@ double middle(std::vector<double> values) {
   return values[(values.size() - 1) / 2];
 }
 
-/// Why heads have no law, each reason with its heads, as far as a page has room.
+/// Returns the reasons why heads have no law, each with its heads, as far as a page has room.
 std::string reasons_text(const std::map<std::string, std::vector<std::string>>& reasons) {
   constexpr std::size_t most_reasons = 12;
   constexpr std::size_t most_heads = 6;
@@ -104,7 +104,8 @@ std::string percent(double share) {
 }
 
 std::string head_tables(const lab::Profile& profile) {
-  // One table, so that columns stand below each other, then parted by layer.
+  // All layers are laid out as one table, so that their columns align, which is then split by
+  // layer.
   std::vector<Row> rows{heading_of(profile)};
   for (const lab::HeadProfile& head : profile.heads) rows.push_back(line_of(head));
   std::istringstream lines(table_text(rows));

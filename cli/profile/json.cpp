@@ -1,4 +1,4 @@
-// --json: the profile as its file has it, and what this run adds.
+// The object of --json: the members of the profile file and what this run adds.
 #include <nlohmann/json.hpp>
 
 #include <tamis/info.h>

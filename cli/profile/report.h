@@ -1,4 +1,4 @@
-// What `tamis profile` prints and writes of a profile.
+// What `tamis profile` prints and writes about a profile.
 #pragma once
 
 #include <optional>
@@ -18,15 +18,15 @@ struct ProfileReport {
   double seconds = 0;
 };
 
-/// Tables for people.
+/// Returns the tables that are printed.
 std::string profile_table(const ProfileReport& report);
-/// The profile file with what the run adds, as one object.
+/// Returns the profile's JSON object with the members that this run adds.
 std::string profile_json(const ProfileReport& report);
-/// A Vega-Lite 5 page with its data inside: growth of k_eps by head, laws by layer and head,
-/// collapse.
+/// Returns a Vega-Lite 5 specification with its data inside. Its charts are the growth of k_eps by
+/// head, the laws by layer and head, and collapse.
 std::string vega_text(const lab::Profile& profile);
 
-/// Parts of the tables.
+/// The parts of profile_table.
 std::string head_tables(const lab::Profile& profile);
 std::string law_summary(const lab::Profile& profile);
 std::string rules_table(const lab::Profile& profile);
@@ -37,12 +37,14 @@ std::string against_table(const lab::Profile& profile, const lab::Profile& other
 
 /// "1%", "0.1%".
 std::string eps_text(double eps);
-/// Three digits or a whole number, "-" for what could not be had; the same for a share of 1.
+/// Formats a number with three digits or as a whole number, a share of 1 with three decimals
+/// (`mass`) or as a percentage (`percent`). A value that is not finite becomes "-".
 std::string number(double value);
 std::string mass(double share);
 std::string percent(double share);
 
-/// Figures of every row, layer by layer, written as safetensors when all are there.
+/// Collects the figures of every row, layer by layer, and writes them as safetensors once all
+/// layers are there.
 class RowsFile {
  public:
   void add(const lab::TraceLayer& layer, const lab::RowFigures& figures);

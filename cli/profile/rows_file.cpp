@@ -1,4 +1,4 @@
-// --rows: the figures of every row as safetensors.
+// Writes the file of --rows: the figures of every row as safetensors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// The comparison of the adaptive rule with fixed ones, and of layers over lengths.
+// Tables that compare the adaptive rule with fixed rules, and layers over lengths.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Held-out rows of all heads together.
+/// The held-out rows of all heads taken together.
 struct Pool {
   double n_low = INFINITY;
   double n_high = 0;
@@ -88,7 +88,7 @@ std::string table_of(const lab::Profile& profile, std::size_t e) {
              percent(1 - eps), percent(1 - profile.options.delta), table_text(rows));
 }
 
-/// The first and the last median with all of them between.
+/// Returns the first and the last median with a sparkline of all medians between them.
 std::string course(const std::vector<double>& medians) {
   return fmt::format("{} {} {}", mass(medians.front()), sparkline(medians, false),
                      mass(medians.back()));
@@ -98,7 +98,7 @@ std::string log_course(const std::vector<double>& medians) {
                      number(medians.back()));
 }
 
-/// B²·low … B²·high, B that of the head's layer.
+/// Returns "B²·low…B²·high", where B is the input bound of the head's layer.
 std::string range_of_R(const lab::Profile& profile, const lab::HeadProfile& head) {
   const auto layer = std::ranges::find(profile.layers, head.layer, &lab::LayerProfile::layer);
   if (layer == profile.layers.end() || !layer->input_bound) return "-";

@@ -1,4 +1,4 @@
-// Numbers as small bars of text.
+// Draws numbers as small bars of text.
 #pragma once
 
 #include <string>
@@ -6,10 +6,11 @@
 
 namespace tamis::cli {
 
-/// One block character per value, by its logarithm if `log`, from the smallest to the largest of
-/// them; a value that is not finite (or not positive, for logarithms) is a space.
+/// Returns one block character per value, scaled from the smallest to the largest of them, or from
+/// the smallest to the largest logarithm if `log` is set. A value that is not finite, or not
+/// positive where `log` is set, becomes a space.
 std::string sparkline(std::vector<double> values, bool log);
-/// A share of 0 … 1 as a bar of `width` characters, in eighths of a character.
+/// Returns a share from 0 to 1 as a bar of `width` characters, in eighths of a character.
 std::string bar(double share, int width);
 
 }  // namespace tamis::cli

@@ -1,4 +1,4 @@
-// --vega: one page of three Vega-Lite charts with their data inside.
+// The file of --vega: one page of three Vega-Lite charts with their data inside.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -74,9 +74,10 @@ Json axis(const char* field, const char* title, const char* scale = "log") {
 
 Json named(const char* data) { return {{"name", data}}; }
 
-/// One small chart per head: medians with their spread, the law through them and the null.
+/// Returns one small chart per head: medians with their spread, the law fitted to them, and the
+/// null.
 Json growth_chart(const lab::Profile& profile, double eps) {
-  // Left to itself a facet sorts names by alphabet, layer 12 before layer 3.
+  // By default a facet sorts names alphabetically, which puts layer 12 before layer 3.
   Json order = Json::array();
   for (const lab::HeadProfile& head : profile.heads) order.push_back(head_name(head));
   const Json x = axis("n", "keys seen, n");

@@ -1,4 +1,4 @@
-// What a sweep found: its table and sentences, and what failed.
+// The results of a sweep as a table, sentences and JSON, and the failures.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +24,7 @@ std::int64_t count_done(const SweepDone& done) {
                                [](const auto& point) { return point && point->result; });
 }
 
-/// Sentences with how many points each is of.
+/// Returns the error sentences, with the number of points that each applies to.
 std::map<std::string, int> failures(const SweepDone& done) {
   std::map<std::string, int> sentences;
   for (const auto& point : done.points)
@@ -32,7 +32,8 @@ std::map<std::string, int> failures(const SweepDone& done) {
   return sentences;
 }
 
-/// Versions and kernels whose results are here: bits are only promised equal for equal ones.
+/// Returns the versions and kernels that made these results. Equal bits are only promised for
+/// equal versions and kernels.
 std::set<std::string> makers(const SweepDone& done) {
   std::set<std::string> all;
   for (const auto& point : done.points)

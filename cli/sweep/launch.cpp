@@ -56,8 +56,8 @@ Launch launch() {
 }
 
 std::unique_ptr<lab::Ranks> start_ranks() {
-  // Found through this program's path. Global, because Open MPI's own modules look for its symbols;
-  // never closed, because they stay.
+  // The module is found through this program's rpath. It is loaded globally because Open MPI's own
+  // modules look up its symbols, and never closed because they stay loaded.
   void* module = dlopen(module_name, RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) fail_module(printable(dlerror()));
   const std::string_view made_for = function_of<const char*()>(module, "tamis_mpi_version")();

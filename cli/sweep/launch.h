@@ -1,4 +1,5 @@
-// Whether mpirun started this process, one of several ranks, and how it reaches the others.
+// Tells whether mpirun started this process as one of several ranks, and connects it to the
+// others.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,7 @@
 
 namespace tamis::cli {
 
-/// As Open MPI's mpirun says in the environment.
+/// The values that Open MPI's mpirun sets in the environment.
 struct Launch {
   bool by_mpirun = false;
   int rank = 0;
@@ -16,11 +17,13 @@ struct Launch {
 };
 Launch launch();
 
-/// Loads libtamis-mpi.so and starts MPI. Throws `usage` if this tamis has none.
+/// Loads libtamis-mpi.so and starts MPI. Throws Error(usage) if that library is missing or belongs
+/// to another version of tamis.
 std::unique_ptr<lab::Ranks> start_ranks();
 
-/// Runs `lead`, what rank 0 does, then ends the other ranks, whatever happened; rethrows. Ranks
-/// that do not end are ended at once, with this process, after what there is to say was said.
+/// Runs `lead`, the work of rank 0, then ends the other ranks whatever happened. Returns the
+/// status of `lead` or rethrows its exception. If ranks do not end within ten seconds, prints the
+/// errors so far and aborts all ranks, this process included.
 int lead_ranks(std::unique_ptr<lab::Ranks> ranks, bool json, const std::function<int()>& lead);
 
 }  // namespace tamis::cli

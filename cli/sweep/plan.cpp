@@ -1,4 +1,5 @@
-// --dry-run: every point with a guess at its time, and how long all of them will take.
+// The report of --dry-run: every point with an estimate of its time, and how long all of them will
+// take.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,12 +19,13 @@ using nlohmann::ordered_json;
 struct Estimate {
   std::int64_t done = 0;
   std::int64_t failed = 0;
-  double factor = 1;  ///< on the guesses
-  double cpu = 0;     ///< seconds on one core that are left
-  double wall = 0;    ///< seconds with these threads
+  double factor = 1;  ///< multiplies the guesses
+  double cpu = 0;     ///< seconds left on one core
+  double wall = 0;    ///< seconds left on all threads and ranks
 };
 
-/// Of points handed out one by one, longest first, to whoever is free.
+/// Returns the seconds until all points are done if each is given, longest first, to the next
+/// worker that is free.
 double wall_seconds(std::vector<double> guesses, int at_once) {
   std::ranges::sort(guesses, std::greater<>());
   std::priority_queue<double, std::vector<double>, std::greater<>> free_at;

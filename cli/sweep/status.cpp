@@ -1,4 +1,4 @@
-// tamis sweep status: how far every sweep of a store is.
+// tamis sweep status: prints the progress of every sweep of a store.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

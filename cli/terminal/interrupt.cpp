@@ -13,7 +13,7 @@ volatile std::sig_atomic_t caught = 0;
 void remember(int signal) {
   if (caught != 0) {
     std::signal(signal, SIG_DFL);
-    std::raise(signal);  // waits for the end of this handler, then ends the process
+    std::raise(signal);  // takes effect after this handler and ends the process
   }
   caught = signal;
 }
@@ -27,7 +27,8 @@ void watch_interrupts() {
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction inherited {};
     sigaction(signal, nullptr, &inherited);
-    // Whoever started us ignoring a signal, as nohup and background jobs of scripts do, means it.
+    // A process that started us with a signal ignored, as nohup and background jobs of scripts do,
+    // wants it ignored.
     if (inherited.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
 }

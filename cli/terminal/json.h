@@ -1,4 +1,4 @@
-// JSON as every command prints it.
+// The form in which every command prints JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,8 +6,8 @@
 
 namespace tamis::cli {
 
-/// Indented, and in ASCII, so that no string in it can steer a terminal. Bytes that are not UTF-8
-/// become U+FFFD.
+/// Returns indented JSON in ASCII, so that no string in it can control a terminal. Bytes that are
+/// not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace tamis::cli

@@ -49,7 +49,8 @@ void Progress::show() {
     else if (stage.total > 0)
       measured = false;
   }
-  // Until every stage has shown its speed an estimate would promise too much.
+  // An estimate is shown only once the speed of every stage is known; before that it would be too
+  // low.
   fmt::print(stderr, "\r\033[K{}", stages_[current_].name);
   if (measured)
     fmt::print(stderr, " {:.0f} %, about {} left", 100 * spent / (spent + left),

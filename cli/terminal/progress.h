@@ -1,5 +1,5 @@
-// How far a long command is and how long it will take: one line on standard error if that is a
-// terminal, nothing otherwise.
+// Shows how far a long command is and how long it will still take: one line on standard error if
+// that is a terminal, nothing otherwise.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,12 @@
 
 namespace tamis::cli {
 
-/// Work comes in stages whose speeds differ; each stage's speed is measured on its own, so that the
-/// estimate holds when cheap and dear stages take turns. Safe to advance from many threads.
+/// Work comes in stages of different speeds. The speed of each stage is measured on its own, so
+/// that the estimate holds when cheap and expensive stages alternate. enter() and advance() are
+/// thread-safe.
 class Progress {
  public:
-  /// Stages by name, each with its total work in units of its own.
+  /// A stage with its name and its total work, in units of its own.
   struct Stage {
     std::string name;
     double total = 0;
@@ -26,7 +27,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Time from here on belongs to `stage`.
+  /// Time from this call on counts for `stage`.
   void enter(std::size_t stage);
   void advance(double work);
 

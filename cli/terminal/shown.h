@@ -1,4 +1,4 @@
-// The library's progress on the terminal: a callback that shows it and stops at Ctrl-C.
+// Shows the library's progress callback on the terminal, and stops the library's call at Ctrl-C.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace tamis::cli {
 
-/// One long call's. The line is there from the first report to the end of this object.
+/// The progress of one long call. The line is shown from the first report until this object ends.
 class Shown {
  public:
-  /// `what` names the call's own units.
+  /// `what` names the unit of work of the call.
   explicit Shown(std::string what) : what_(std::move(what)) {}
 
-  /// Refers to this object.
+  /// Returns a callback that refers to this object.
   [[nodiscard]] ProgressCallback callback();
 
  private:

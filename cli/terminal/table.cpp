@@ -7,7 +7,8 @@
 namespace tamis::cli {
 namespace {
 
-/// Columns of the screen: characters of UTF-8, none of which is wide.
+/// Returns the number of columns on the screen, which is the number of UTF-8 characters: none may
+/// be wide.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

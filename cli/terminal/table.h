@@ -1,5 +1,5 @@
-// Aligned columns of text: the first column to the left, the others to the right, but for a last
-// one of words.
+// Aligns columns of text. The first column is aligned to the left, the others to the right, except
+// a last column of words.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace tamis::cli {
 
-/// Words begin where their heading does.
+/// Numbers are aligned to the right; words begin where their heading does.
 enum class LastColumn { numbers, words };
 
-/// The first row is the heading. A character is a column of the screen: none may be wide.
+/// Returns the table, whose first row is the heading. Every character must be one column wide on
+/// the screen.
 std::string table_text(const std::vector<std::vector<std::string>>& rows,
                        LastColumn last = LastColumn::numbers);
 

@@ -1,4 +1,4 @@
-// Completion for bash: one function, no need of the bash-completion package.
+// Completion for bash as one function, which does not need the bash-completion package.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,7 +16,8 @@ std::string option_words(const std::vector<OptionText>& options) {
   return words;
 }
 
-/// What may follow an option that takes a value, in case the word before is that option.
+/// Returns the cases of a `case` statement on the previous word: what may follow each option that
+/// takes a value.
 std::string value_cases(const std::string& command, const std::vector<OptionText>& options) {
   std::string out;
   for (const OptionText& option : options) {

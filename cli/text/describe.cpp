@@ -18,7 +18,7 @@ OptionText describe_option(const CLI::Option& option) {
   text.word = option.get_name(true);
   const bool flag = option.get_expected_max() == 0;
   if (!flag) text.value = option.get_type_name();
-  if (!text.value.empty() && text.value.front() >= 'a') {  // in lower case: these very words
+  if (!text.value.empty() && text.value.front() >= 'a') {  // lower case: a list of words
     std::istringstream values(text.value);
     for (std::string choice; std::getline(values, choice, '|');) text.choices.push_back(choice);
   }
@@ -65,8 +65,7 @@ std::string OptionText::heading() const {
 std::string CommandText::full_name() const { return name == "tamis" ? name : "tamis " + name; }
 
 std::string CommandText::usage() const {
-  constexpr std::size_t most_columns =
-      40;  // a longer list of words stands below, among the arguments
+  constexpr std::size_t most_columns = 40;  // longer lists of words are shown elsewhere
   std::string text = full_name();
   for (const OptionText& item : positionals) {
     const std::string& shown = item.value.size() > most_columns ? item.word : item.value;
@@ -84,7 +83,7 @@ CommandText describe_command(const CLI::App& app) {
   command.body = paragraphs(description);
   command.example = app.get_footer();
   for (const CLI::Option* option : app.get_options()) {
-    // Every subcommand has a --help of its own, said once among the global options.
+    // Every subcommand has its own --help, which is described once among the global options.
     if (parent != nullptr && option == app.get_help_ptr()) continue;
     OptionText text = describe_option(*option);
     (text.positional() ? command.positionals : command.options).push_back(std::move(text));

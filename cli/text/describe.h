@@ -1,5 +1,5 @@
-// What the program says about itself, read from the declared options: the one source of help,
-// manual and shell completion.
+// The description of the program, read from the declared options. Help, manual and shell
+// completion are all made from it.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace tamis::cli {
 
 struct OptionText {
   std::string short_name;            ///< "h", or empty
-  std::string long_name;             ///< "help"; empty for a positional
-  std::string word;                  ///< what usage calls a positional
-  std::string value;                 ///< what it takes: "N", "FILE", "a|b"; empty for a flag
-  std::vector<std::string> choices;  ///< the values of "a|b"
+  std::string long_name;             ///< "help"; empty for a positional argument
+  std::string word;                  ///< the name of a positional argument in usage lines
+  std::string value;                 ///< "N", "FILE" or "a|b"; empty for a flag
+  std::vector<std::string> choices;  ///< the words of "a|b"
   std::string text;
   bool takes_file = false;
   bool repeats = false;
@@ -28,7 +28,7 @@ struct OptionText {
   [[nodiscard]] std::string heading() const;
 };
 
-/// A piece of a manual: a paragraph, or lines to be kept as they are.
+/// A piece of a manual: a paragraph, or lines that are kept as they are.
 struct Paragraph {
   bool verbatim = false;
   std::string text;
@@ -49,7 +49,7 @@ struct CommandText {
 };
 
 struct ProgramText {
-  CommandText program;  ///< its options are the global ones
+  CommandText program;  ///< its options are the global options
   std::vector<CommandText> commands;
 };
 
@@ -57,7 +57,7 @@ CommandText describe_command(const CLI::App& app);
 /// `app` is the program or one of its subcommands.
 ProgramText describe_program(const CLI::App& app);
 
-/// Exit status and environment: true of every command, said once.
+/// Exit status and environment variables, which are the same for all commands.
 std::vector<OptionText> exit_statuses();
 std::vector<OptionText> environment();
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t width = 80;
 
-/// `text` in lines of at most `width` columns, all but the first indented; `used` columns of the
-/// first are taken.
+/// Returns `text` in lines of at most `width` columns. All lines but the first are indented by
+/// `indent`; `used` columns of the first line are already taken.
 std::string wrap(const std::string& text, std::size_t indent, std::size_t used) {
   std::istringstream words(text);
   std::string out;

@@ -1,4 +1,4 @@
-// The manual page, in the man macros of roff.
+// The manual page in roff, with the man macros.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -11,7 +11,8 @@
 namespace tamis::cli {
 namespace {
 
-/// Backslashes, quotes and leading dots are commands to roff, and a plain hyphen is typographic.
+/// Escapes text for roff, in which backslashes and leading dots and quotes are commands and a
+/// plain hyphen is typographic.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_start = true;

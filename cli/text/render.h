@@ -1,4 +1,5 @@
-// The forms in which the program describes itself. Each is a function of the description alone.
+// Renders the description of the program in several formats. Each function depends on its argument
+// alone.
 #pragma once
 
 #include <string>
@@ -7,15 +8,15 @@
 
 namespace tamis::cli {
 
-/// --help of the program or of a subcommand, wrapped to 80 columns.
+/// Returns the text of --help for the program or a subcommand, wrapped to 80 columns.
 std::string help_text(const CLI::App& app);
 
-/// The manual page tamis(1) in roff.
+/// Returns the manual page tamis(1) in roff.
 std::string man_text(const ProgramText& program);
-/// The same manual in Markdown.
+/// Returns the same manual in Markdown.
 std::string markdown_text(const ProgramText& program);
 
-/// Completion of commands, options, choices and file names.
+/// These return scripts that complete commands, options, choices and file names.
 std::string bash_completion(const ProgramText& program);
 std::string zsh_completion(const ProgramText& program);
 std::string fish_completion(const ProgramText& program);

@@ -9,8 +9,8 @@
 namespace tamis::cli {
 namespace {
 
-/// Optimal string alignment: no letter is edited twice. Time and memory are the product of the
-/// lengths.
+/// Returns the optimal string alignment distance, in which no letter is edited twice. Time and
+/// memory are proportional to the product of the lengths.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)
@@ -35,7 +35,7 @@ std::size_t letters_of(std::string_view word) {
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
-  constexpr std::size_t longest = 64;  // no name is half as long
+  constexpr std::size_t longest = 64;  // every name is shorter than half of this
   if (word.size() > longest) return {};
   std::size_t fewest = letters_of(word) / 3 + 1;
   std::vector<std::string> meant;

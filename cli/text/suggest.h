@@ -1,4 +1,4 @@
-// "Did you mean", for words that are nearly a name.
+// "Did you mean": suggests names for a misspelt word.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace tamis::cli {
 
-/// "; did you mean X?" with the names that are fewest edits away from `word`: letters that are
-/// missing, too many, wrong, or two neighbours exchanged. Empty unless that is at most a third of
-/// its letters.
+/// Returns "; did you mean X?" with the names that are the fewest edits away from `word`. An edit
+/// adds, removes or replaces a letter, or exchanges two neighbours. Returns an empty string if the
+/// fewest edits are more than a third of the letters of `word`.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace tamis::cli

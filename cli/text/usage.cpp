@@ -16,7 +16,7 @@
 namespace tamis::cli {
 namespace {
 
-/// CLI11's own message, as the beginning of a longer sentence.
+/// Returns CLI11's own message as the beginning of a longer sentence.
 std::string plain(const CLI::ParseError& error) {
   std::string sentence = printable(error.what());
   while (!sentence.empty() && (sentence.back() == ' ' || sentence.back() == '.'))
@@ -25,7 +25,8 @@ std::string plain(const CLI::ParseError& error) {
   return sentence;
 }
 
-/// "tamis" and "tamis attend", or the first alone: where options are looked for.
+/// Returns the apps in which options are looked up: "tamis" and, if there is one, its parsed
+/// subcommand.
 std::vector<const CLI::App*> levels(const CLI::App& app) {
   std::vector<const CLI::App*> all{&app};
   for (const CLI::App* sub : app.get_subcommands()) all.push_back(sub);
@@ -74,7 +75,7 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
   std::string sentence = plain(error);
   if ((incomplete || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) &&
       option != rest.end()) {
-    sentence = unknown_option(app, *option);  // what else is wrong may well follow from it
+    sentence = unknown_option(app, *option);  // it may cause the other errors
   } else if (incomplete && parsed.empty()) {
     sentence = unknown_command(app, rest.empty() ? "" : rest.front());
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {

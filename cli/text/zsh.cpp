@@ -1,4 +1,4 @@
-// Completion for zsh, as a function for fpath or to be sourced after compinit.
+// Completion for zsh as a function, to be put into fpath or sourced after compinit.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +7,7 @@
 namespace tamis::cli {
 namespace {
 
-/// Inside single quotes, in a specification of _arguments.
+/// Escapes text for single quotes inside a specification of _arguments.
 std::string quoted(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// tamis verify on a refutation instead of a witness.
+// `tamis verify` for a refutation instead of a witness.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tamis::cli {
 
-/// Whether the file is JSON text: a safetensors file has its length, and so a zero byte, at the
-/// front.
+/// Tells whether the file is JSON text. A safetensors file begins with its header's length, which
+/// has a zero byte.
 bool looks_like_json(const std::string& path);
 
-/// Prints the verdict; exit status 0 if the refutation holds, 1 if not.
+/// Prints the verdict. Returns the exit status: 0 if the refutation holds, 1 if not.
 int verify_refutation(const PatternFile& pattern, const std::string& refutation,
                       const Globals& globals);
 

@@ -1,6 +1,6 @@
-// d_min of the paper's random construction where it is known from elsewhere: medians of searches
-// and of the law from p(d), beside each other; and how often the fast draws are accepted against
-// the literal ones at a size that unit tests do not reach. About four minutes on two cores.
+// the least d of the paper's random construction where it is known from elsewhere: medians of
+// searches and of the law from p(d), beside each other; and how often the fast draws are accepted
+// against the literal ones at a size that unit tests do not reach. About four minutes on two cores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ bool medians(std::string& report, const CampaignOptions& options) {
     for (std::int64_t a = 0; a < matrices; ++a)
       found.push_back(lab::search_dmin(problem.pattern(a), problem.conditions(),
                                        problem.draw_seed(a), {.threads = options.threads})
-                          .d_min);
+                          .d);
     std::sort(found.begin(), found.end());
     lab::EstimateOptions wanted;
     wanted.matrices = c.k == 1 ? 1 : 3;
@@ -135,7 +135,7 @@ bool check_dmin(const CampaignOptions& options) {
   good = acceptance(tables, options) && good;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  publish(fmt::format("# d_min found again\n\n`{}`, seed {}, tamis {}, {}, {} threads, "
+  publish(fmt::format("# the least d found again\n\n`{}`, seed {}, tamis {}, {}, {} threads, "
                       "{:%Y-%m-%d}, {:.0f} s.\n\n",
                       options.command, options.seed, version(), processor(),
                       options.threads > 0 ? options.threads : core::hardware_thread_count(),

@@ -1,7 +1,7 @@
-// d_min is the least dimension at which the paper's random construction finds a pattern within Q·n
-// redraws (its Figures 3 and 4). Every d in this header, d_min included, is the paper's d: it is
-// even, and d = 2m for queries and keys of m columns. Elsewhere in the library a dimension (`dim`)
-// is m. n is the number of rows of the pattern.
+// the least d is the least dimension at which the paper's random construction finds a pattern
+// within Q·n redraws (its Figures 3 and 4). Every d in this header, the least d included, is the
+// paper's d: it is even, and d = 2m for queries and keys of m columns. Elsewhere in the library a
+// dimension (`dim`) is m. n is the number of rows of the pattern.
 #pragma once
 
 #include <cstdint>
@@ -98,11 +98,11 @@ struct SearchOptions {
   int threads = 0;
 };
 struct DminSearch {
-  std::int64_t d_min = 0;           ///< as d = 2m; 0 if no d of the grid up to 2n was accepted
-  std::int64_t draws = 0;           ///< total, up to and including the accepted one
-  std::int64_t draws_at_d_min = 0;  ///< those at d_min
-  double p = 0;  ///< acceptance probability at d_min: 1/draws_at_d_min, the most likely value
-  ProbabilityInterval interval;  ///< 95 % interval of p, given that a draw was accepted at d_min
+  std::int64_t d = 0;           ///< the least accepted d of the grid; 0 if there is none up to 2n
+  std::int64_t draws = 0;       ///< total, up to and including the accepted one
+  std::int64_t draws_at_d = 0;  ///< those at d
+  double p = 0;  ///< acceptance probability at d: 1/draws_at_d, the most likely value
+  ProbabilityInterval interval;  ///< 95 % interval of p, given that a draw was accepted at d
 };
 /// Searches d in ascending order, as the paper does. Progress counts draws; the total is the number
 /// of draws up to d = 2n.
@@ -117,8 +117,8 @@ struct Acceptance {
   std::int64_t accepted = 0;
 };
 
-/// The law of d_min for one Q. For one matrix it is, with N = round(Q·n),
-///   P(d_min = d) = [1 − (1 − p(d))^N]·∏_{d' < d}(1 − p(d'))^N
+/// The law of D, the least accepted d, for one Q. For one matrix it is, with N = round(Q·n),
+///   P(D = d) = [1 − (1 − p(d))^N]·∏_{d' < d}(1 − p(d'))^N
 /// and it is averaged over the matrices. (Averaging p instead would be wrong, because the law is
 /// not linear in p.)
 ///
@@ -129,18 +129,18 @@ struct Acceptance {
 /// end of the interval at the first d of the grid.
 struct DminLaw {
   double Q = 1;
-  std::vector<double> probability;  ///< P(d_min = d), by d of the grid
-  std::vector<double> at_most;      ///< P(d_min ≤ d)
+  std::vector<double> probability;  ///< P(D = d), by d of the grid
+  std::vector<double> at_most;      ///< P(D ≤ d)
   std::vector<double> low, high;    ///< the confidence band of `at_most`
   std::int64_t median = 0;          ///< as d; this and the next four are 0 if beyond the grid
   std::int64_t median_low = 0;      ///< with the stated confidence the median is at least this
   std::int64_t median_high = 0;     ///< and at most this
-  std::int64_t p05 = 0, p95 = 0;    ///< quantiles of d_min
+  std::int64_t p05 = 0, p95 = 0;    ///< quantiles of the least d
   double window_error = 0;
 };
-/// The law of d_min that follows from acceptance counts on a grid of d of this step. Every matrix
-/// must have the same grid. `delta` is 1 − confidence. `tried` is the number of d that the grid
-/// could have had; the error probability δ is divided among them.
+/// The law of the least d that follows from acceptance counts on a grid of d of this step. Every
+/// matrix must have the same grid. `delta` is 1 − confidence. `tried` is the number of d that the
+/// grid could have had; the error probability δ is divided among them.
 TAMIS_API DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t n,
                            double Q, double delta, std::int64_t step, std::int64_t tried);
 
@@ -199,12 +199,12 @@ TAMIS_API AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions&
                                        std::uint64_t seed, const AcceptanceFitOptions& options = {},
                                        const ProgressCallback& progress = {});
 
-/// The median of d_min for one Q that the curve implies, on the grid of the given step. Its
+/// The median of the least d for one Q that the curve implies, on the grid of the given step. Its
 /// standard deviation is that of the curve's coefficients and assumes that the form of the curve is
 /// right.
 struct DminMedian {
   std::int64_t d = 0;  ///< the median, a d of the grid
-  /// The d where P(d_min ≤ d) passes ½, interpolated between multiples of the step.
+  /// The d where P(D ≤ d) passes ½, interpolated between multiples of the step.
   double between = 0;
   double deviation = 0;  ///< standard deviation of `between`
 };

@@ -230,7 +230,7 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
 DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) {
   const dmin::DminGrid grid = dmin::dmin_grid(curve.n, step, 0);
   const auto draws = static_cast<double>(dmin::draws_of(Q, curve.n));
-  // Finds where −log P(d_min > d) = −N·Σ log(1 − p(d')) over d' ≤ d passes log 2.
+  // Finds where −log P(D > d) = −N·Σ log(1 − p(d')) over d' ≤ d passes log 2.
   const auto passes = [&](double a, double b, std::int64_t& at) {
     AcceptanceFit moved = curve;
     moved.a = a;

@@ -1,5 +1,5 @@
 // Estimates p(d) by counting accepted draws, ascending in d, for every matrix, and derives the laws
-// of d_min. Here d is the paper's: d = 2m. The cost is `draws` draws for every d and matrix.
+// of the least d. Here d is the paper's: d = 2m. The cost is `draws` draws for every d and matrix.
 #include <algorithm>
 #include <cmath>
 #include <memory>

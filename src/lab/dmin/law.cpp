@@ -1,5 +1,5 @@
-// The law of d_min from acceptance counts, with a band that holds for all d and Q at once. Here d
-// is the paper's: d = 2m.
+// The law of the least d from acceptance counts, with a band that holds for all d and Q at once.
+// Here d is the paper's: d = 2m.
 #include <algorithm>
 #include <cmath>
 
@@ -58,10 +58,10 @@ ProbabilityInterval clopper_pearson(std::int64_t accepted, std::int64_t draws, d
 DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t n, double Q,
                  double delta, std::int64_t step, std::int64_t tried) {
   if (matrices.empty() || matrices.front().empty())
-    core::fail(Code::usage, "a law of d_min needs counts for at least one matrix and one d");
+    core::fail(Code::usage, "a law of the least d needs counts for at least one matrix and one d");
   if (step < 1)
-    core::fail(Code::usage, "a law of d_min on a grid of step {} was asked for; give at least 1",
-               step);
+    core::fail(Code::usage,
+               "a law of the least d on a grid of step {} was asked for; give at least 1", step);
   const std::vector<Acceptance>& grid = matrices.front();
   const std::size_t size = grid.size();
   const auto draws = static_cast<double>(dmin::draws_of(Q, n));
@@ -77,7 +77,7 @@ DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t
   law.high.assign(size, 0);
   for (const std::vector<Acceptance>& matrix : matrices) {
     if (matrix.size() != size)
-      core::fail(Code::usage, "the matrices of a law of d_min must share one grid");
+      core::fail(Code::usage, "the matrices of a law of the least d must share one grid");
     double alive = 1;
     double alive_low = 1;
     double alive_high = 1;
@@ -85,7 +85,7 @@ DminLaw dmin_law(std::span<const std::vector<Acceptance>> matrices, std::int64_t
     std::int64_t fewest = matrix.front().draws;
     for (std::size_t i = 0; i < size; ++i) {
       if (matrix[i].d != grid[i].d)
-        core::fail(Code::usage, "the matrices of a law of d_min must share one grid");
+        core::fail(Code::usage, "the matrices of a law of the least d must share one grid");
       const ProbabilityInterval p = clopper_pearson(matrix[i].accepted, matrix[i].draws, each);
       if (i == 0) {
         const auto skipped = grid[0].d / step - 1;

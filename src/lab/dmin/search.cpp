@@ -1,5 +1,5 @@
-// The ascending search for d_min, and the functions of one d and one range of draws on which it is
-// built. Here d is the paper's: d = 2m.
+// The ascending search for the least d, and the functions of one d and one range of draws on which
+// it is built. Here d is the paper's: d = 2m.
 #include <algorithm>
 #include <cmath>
 
@@ -119,9 +119,9 @@ DminSearch search_dmin(const Pattern& pattern, const Conditions& conditions, std
     const auto found = search.first(grid.at(i) / 2, {0, draws}, told);
     result.draws += found ? found->draw + 1 : draws;
     if (!found) continue;
-    result.d_min = grid.at(i);
-    result.draws_at_d_min = found->draw + 1;
-    const auto count = static_cast<double>(result.draws_at_d_min);
+    result.d = grid.at(i);
+    result.draws_at_d = found->draw + 1;
+    const auto count = static_cast<double>(result.draws_at_d);
     result.p = 1 / count;
     result.interval = from_first_success(count, static_cast<double>(draws), 0.05);
     break;

@@ -19,7 +19,7 @@ Json parameters_of(const GridRequest& request, const PatternSetup& setup, std::i
           {"seed", request.seed}, {"step", request.whole("step")}};
 }
 
-/// An approximation of d_min, used only to guess times: 1/(2/d − 1/n) grows like k·log n.
+/// An approximation of the least d, used only to guess times: 1/(2/d − 1/n) grows like k·log n.
 double likely_d(const PatternSetup& setup, std::int64_t n) {
   const double margin = std::log(setup.gamma / setup.eps1) / setup.eps2;
   const double y = 14 * std::pow(static_cast<double>(setup.k), 0.8) * (0.4 + margin) *
@@ -113,7 +113,7 @@ Json compute_pattern_point(const Json& p, const Scene& scene) {
         .Q = p.at("Q"), .step = p.at("step"), .from = 0, .threads = scene.threads};
     const DminSearch found = search_dmin(pattern, problem.conditions(), problem.draw_seed(matrix),
                                          options, scene.progress);
-    return {{"d_min", found.d_min}, {"draws", found.draws}, {"at_d_min", found.draws_at_d_min}};
+    return {{"d", found.d}, {"draws", found.draws}, {"at_d", found.draws_at_d}};
   }
   const AcceptanceFitOptions options{.accepted = p.at("accepted"),
                                      .least = p.at("least"),

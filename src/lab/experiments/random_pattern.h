@@ -1,5 +1,5 @@
-// The points of Figures 3 and 4. Each takes one random pattern and finds d_min by a search or by
-// fitting a curve p(d), the acceptance probability of a draw at dimension d.
+// The points of Figures 3 and 4. Each takes one random pattern and finds the least d by a search or
+// by fitting a curve p(d), the acceptance probability of a draw at dimension d.
 #pragma once
 
 #include <tamis/lab/dmin.h>
@@ -35,7 +35,7 @@ std::string name_of(const PatternSetup& setup);
 /// for every n.
 void check_search(const GridRequest& request, double Q);
 
-/// The point of a search for d_min as in the paper: Q·n draws for every d.
+/// The point of a search for the least d as in the paper: Q·n draws for every d.
 GridPoint search_point(const GridRequest& request, const PatternSetup& setup, std::int64_t n,
                        double Q, std::int64_t matrix);
 /// The point of a curve p(d), which serves every Q.
@@ -43,7 +43,7 @@ GridPoint curve_point(const GridRequest& request, const PatternSetup& setup, std
                       std::int64_t matrix);
 DminProblem pattern_problem(const Json& parameters);
 bool is_search(const Json& parameters);
-/// Computes a point of either kind. A search gives {d_min, draws, at_d_min}, a curve {a, b, var_a,
+/// Computes a point of either kind. A search gives {d, draws, at_d}, a curve {a, b, var_a,
 /// var_b, cov_ab, deviance, degrees, p_value, counts: [[d, draws, accepted], …]}.
 Json compute_pattern_point(const Json& parameters, const Scene& scene);
 AcceptanceFit curve_of(const DonePoint& point);

@@ -76,7 +76,7 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
   }
   Json x = channel("n", "rows n", "log");
   x["axis"]["values"] = ticks(setups);
-  const Json y = channel("d", "d_min");
+  const Json y = channel("d", "least d = 2m");
   const auto only = [](const char* test) { return Json::array({{{"filter", test}}}); };
   const Json colour{
       {"field", "kind"},
@@ -91,11 +91,13 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
       {"transform", only("datum.kind == 'search' || datum.kind == 'from p(d)'")},
       {"mark", {{"type", "point"}, {"filled", true}, {"size", 26}, {"tooltip", true}}},
       {"encoding", {{"x", x}, {"y", y}, {"color", colour}}}};
-  const Json errors{
-      {"transform", only("datum.kind == 'from p(d)'")},
-      {"mark", {{"type", "rule"}}},
-      {"encoding",
-       {{"x", x}, {"y", channel("low", "d_min")}, {"y2", {{"field", "high"}}}, {"color", colour}}}};
+  const Json errors{{"transform", only("datum.kind == 'from p(d)'")},
+                    {"mark", {{"type", "rule"}}},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", channel("low", "least d = 2m")},
+                      {"y2", {{"field", "high"}}},
+                      {"color", colour}}}};
   const Json lines{
       {"transform", only("datum.kind != 'search' && datum.kind != 'from p(d)'")},
       {"mark", {{"type", "line"}, {"strokeWidth", 1.5}}},

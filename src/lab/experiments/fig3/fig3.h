@@ -1,4 +1,5 @@
-// Data shared by Figure 3's report and its chart: d_min by setup and n, and the laws fitted to it.
+// Data shared by Figure 3's report and its chart: the least d by setup and n, and the laws fitted
+// to it.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,17 @@
 #include <vector>
 
 #include "lab/experiments/random_pattern.h"
-#include "lab/stats/estimate.h"
 #include "lab/stats/dimension_law.h"
+#include "lab/stats/estimate.h"
 
 namespace tamis::lab::experiments {
 
 /// The results of one setup at one n.
 struct Fig3Cell {
-  std::vector<double> searched;  // d_min of each matrix
-  std::int64_t beyond = 0;  // matrices with no d_min up to 2n; if there are any, there is no mean
-  std::vector<DminMedian> curves;  // median of d_min from the curve of each matrix
+  std::vector<double> searched;  // the least d of each matrix
+  std::int64_t beyond =
+      0;  // matrices with no accepted d up to 2n; if there are any, there is no mean
+  std::vector<DminMedian> curves;  // median of the least d from the curve of each matrix
   std::vector<double> p_values;    // p-value of each curve's fit
 
   [[nodiscard]] bool has_mean() const { return !searched.empty() && beyond == 0; }

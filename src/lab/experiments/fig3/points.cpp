@@ -1,5 +1,5 @@
-// Figure 3 of the first paper: d_min over n, where d_min is the least dimension at which the
-// paper's random construction finds a pattern of n rows. Does it grow like log n?
+// Figure 3 of the first paper: the least d over n at which the paper's random construction
+// finds a pattern of n rows. Does it grow like log n?
 #include "lab/experiments/random_pattern.h"
 #include "lab/experiments/reports.h"
 
@@ -37,7 +37,7 @@ const Experiment& fig3_experiment() {
                     true});
     axes.push_back({"curve_from", "least n with a curve", {512}, 0, 1 << 14, true, true});
     axes.push_back({"curves", "patterns for every n above search_to", {1}, 1, 1000, true, true});
-    return Experiment{{"fig3", "d_min of the random construction over n", axes, false},
+    return Experiment{{"fig3", "the least d of the random construction over n", axes, false},
                       points,
                       compute_pattern_point,
                       fig3_report};

@@ -1,4 +1,4 @@
-// The report of Figure 3: d_min by n and setup, the laws fitted to it, and the paper's claim.
+// The report of Figure 3: the least d by n and setup, the laws fitted to it, and the paper's claim.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ std::vector<Fig3Setup> setups_from(const GridRequest& request, const std::vector
       const AcceptanceFit curve = curve_of(point);
       cell.curves.push_back(dmin_median(curve, request.value("Q"), request.whole("step")));
       cell.p_values.push_back(curve.p_value);
-    } else if (point.result.at("d_min") != 0) {
-      cell.searched.push_back(point.result.at("d_min"));
+    } else if (point.result.at("d") != 0) {
+      cell.searched.push_back(point.result.at("d"));
     } else {
       ++cell.beyond;
     }
@@ -85,7 +85,7 @@ std::string bound_text(const DimensionBound& bound) {
 }
 
 std::vector<std::vector<std::string>> table_of(const std::vector<Fig3Setup>& setups) {
-  std::vector<std::vector<std::string>> table{{"setup", "n", "searches", "d_min", "least", "most",
+  std::vector<std::vector<std::string>> table{{"setup", "n", "searches", "mean d", "least", "most",
                                                "from p(d)", "+-", "fit p", "bound (6)", "sharper"}};
   for (const Fig3Setup& setup : setups)
     for (const auto& [n, cell] : setup.cells) {

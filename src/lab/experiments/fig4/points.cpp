@@ -1,6 +1,6 @@
-// Figure 4 of the first paper: how d_min depends on Q, where Q·n is the number of draws for every
-// d. A point visits every d of the grid once and records the first accepted draw of each, which
-// gives d_min for every Q at once.
+// Figure 4 of the first paper: how the least d depends on Q, where Q·n is the number of draws for
+// every d. A point visits every d of the grid once and records the first accepted draw of each,
+// which gives the least d for every Q at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
         GridPoint point = search_point(request, setup, n, all_Q.back(), matrix);
         point.parameters["method"] = "searches";
         point.parameters["Q"] = all_Q;
-        point.seconds *= 1.5;  // the grid is followed beyond d_min of the largest Q
+        point.seconds *= 1.5;  // the grid is followed beyond the least d of the largest Q
         all.push_back(std::move(point));
       }
       if (n >= request.whole("curve_from")) all.push_back(curve_point(request, setup, n, 0));
@@ -41,21 +41,22 @@ Json compute(const Json& p, const Scene& scene) {
   const Pattern pattern = problem.pattern(matrix);
   const std::vector<double> all_Q = p.at("Q");
   const std::int64_t step = p.at("step");
-  std::vector<std::int64_t> d_min(all_Q.size(), 0);  // 0 means that there is none up to 2n
-  for (std::int64_t d = step; d <= 2 * problem.n && d_min.front() == 0; d += step) {
+  std::vector<std::int64_t> least(all_Q.size(), 0);  // 0 means that there is none up to 2n
+  for (std::int64_t d = step; d <= 2 * problem.n && least.front() == 0; d += step) {
     const auto found = first_accepted(pattern, problem.conditions(), d,
                                       {0, dmin::draws_of(all_Q.back(), problem.n)},
                                       problem.draw_seed(matrix), scene.threads, scene.progress);
     for (std::size_t i = 0; found && i < all_Q.size(); ++i)
-      if (d_min[i] == 0 && *found < dmin::draws_of(all_Q[i], problem.n)) d_min[i] = d;
+      if (least[i] == 0 && *found < dmin::draws_of(all_Q[i], problem.n)) least[i] = d;
   }
-  return {{"d_min", d_min}};
+  return {{"d", least}};
 }
 
 /// The results for one setup, n and Q.
 struct Cell {
   std::vector<double> searched;
-  std::int64_t beyond = 0;  // matrices with no d_min up to 2n; if there are any, there is no mean
+  std::int64_t beyond =
+      0;  // matrices with no accepted d up to 2n; if there are any, there is no mean
   std::optional<DminMedian> curve;
 
   [[nodiscard]] bool has_mean() const { return !searched.empty() && beyond == 0; }
@@ -78,10 +79,10 @@ std::vector<Found> cells_of(const GridRequest& request, const std::vector<DonePo
       continue;
     }
     const std::vector<double> all_Q = point.parameters.at("Q");
-    const std::vector<double> d_min = point.result.at("d_min");
-    for (std::size_t i = 0; i < all_Q.size() && i < d_min.size(); ++i)
-      if (d_min[i] > 0)
-        by_Q[all_Q[i]].searched.push_back(d_min[i]);
+    const std::vector<double> least = point.result.at("d");
+    for (std::size_t i = 0; i < all_Q.size() && i < least.size(); ++i)
+      if (least[i] > 0)
+        by_Q[all_Q[i]].searched.push_back(least[i]);
       else
         ++by_Q[all_Q[i]].beyond;
   }
@@ -93,13 +94,14 @@ constexpr double little = 0.25;
 
 std::vector<std::string> sentences_of(const std::vector<Found>& found, double step) {
   double least_Q = 0, most_Q = 0;
-  double most_fall = 0;  // greatest relative fall of d_min over the whole range of Q
+  double most_fall = 0;  // greatest relative fall of the least d over the whole range of Q
   double most_apart = 0;
-  // range over Q of the growth of d_min from the least to the largest n
+  // range over Q of the growth of the least d from the least to the largest n
   double least_growth = 0, most_growth = 0;
   bool any = false, compared = false, grown = false;
   for (const auto& [setup, cells] : found) {
-    std::map<double, std::vector<double>> growing;  // Q → mean d_min at every n that has searches
+    std::map<double, std::vector<double>>
+        growing;  // Q → mean of the least d at every n that has searches
     for (const auto& [n, by_Q] : cells) {
       std::vector<std::pair<double, double>> seen;
       for (const auto& [Q, cell] : by_Q) {
@@ -132,25 +134,26 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
               "The paper's claim that Q matters little {} (little: by {:g} % at most): from Q = "
               "{:g} to "
               "{:g}, {:.0f} "
-              "times the draws, d_min falls by at most {:.1f} % at one n{}.",
+              "times the draws, the least d falls by at most {:.1f} % at one n{}.",
               most_fall <= little ? "held here" : "did not hold here", 100 * little, least_Q,
               most_Q, most_Q / least_Q, 100 * most_fall,
               grown ? fmt::format(
                           ", where n from the least to the largest raises it by {:.0f} to {:.0f} %",
                           100 * (least_growth - 1), 100 * (most_growth - 1))
                     : ""),
-          compared ? fmt::format("One curve p(d) per n tells d_min for every Q: its medians are "
-                                 "within {:.1f} of the "
-                                 "means of searches (grid step {:g}).",
-                                 most_apart, step)
-                   : std::string("No curve p(d) is done to compare the searches with.")};
+          compared
+              ? fmt::format("One curve p(d) per n tells the least d for every Q: its medians are "
+                            "within {:.1f} of the "
+                            "means of searches (grid step {:g}).",
+                            most_apart, step)
+              : std::string("No curve p(d) is done to compare the searches with.")};
 }
 
 SweepReport report(const GridRequest& request, const std::vector<DonePoint>& done) {
   const std::vector<Found> found = cells_of(request, done);
   SweepReport result;
   result.table.push_back(
-      {"setup", "n", "Q", "searches", "d_min", "least", "most", "from p(d)", "+-"});
+      {"setup", "n", "Q", "searches", "mean d", "least", "most", "from p(d)", "+-"});
   Json data = Json::array();
   for (const auto& [setup, cells] : found)
     for (const auto& [n, by_Q] : cells)
@@ -185,11 +188,12 @@ SweepReport report(const GridRequest& request, const std::vector<DonePoint>& don
       {"field", "Q"}, {"type", "ordinal"}, {"title", "Q"}, {"scale", {{"scheme", "viridis"}}}};
   const Json lines{
       {"mark", {{"type", "line"}, {"point", true}, {"tooltip", true}}},
-      {"encoding", {{"x", x}, {"y", channel("d", "d_min, mean of searches")}, {"color", colour}}}};
+      {"encoding",
+       {{"x", x}, {"y", channel("d", "least d = 2m, mean of searches")}, {"color", colour}}}};
   const Json curves{
       {"mark", {{"type", "line"}, {"strokeDash", Json::array({3, 3})}}},
       {"encoding",
-       {{"x", x}, {"y", channel("curve", "d_min, mean of searches")}, {"color", colour}}}};
+       {{"x", x}, {"y", channel("curve", "least d = 2m, mean of searches")}, {"color", colour}}}};
   const Json facet = panels_in_order("setup", data);
   result.vega = chart_text(
       "Figure 4: the least dimension for Q n draws at every d (dashed: from p(d))", std::move(data),
@@ -217,7 +221,8 @@ const Experiment& fig4_experiment() {
         {"Q", "draws for every d, by n", {0.1, 0.2, 0.5, 1, 2, 5}, 1e-3, 1e3, false, false});
     axes.push_back({"curve_from", "least n with a curve", {256}, 0, 1 << 14, true, true});
     return Experiment{
-        {"fig4", "d_min of the random construction over Q, the draws for every d", axes, false},
+        {"fig4", "the least d of the random construction over Q, the draws for every d", axes,
+         false},
         points,
         compute,
         report};

@@ -1,4 +1,4 @@
-// p(d) as a curve: against counts where these are many, and the medians of d_min that follow.
+// p(d) as a curve: against counts where these are many, and the medians of the least d that follow.
 #include <gtest/gtest.h>
 
 #include <cmath>

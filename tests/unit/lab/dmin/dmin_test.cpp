@@ -1,5 +1,5 @@
-// d_min: its law against searches, its intervals against their definition, results that do not
-// depend on threads, medians that are known from elsewhere, and what is refused.
+// The least d: its law against searches, its intervals against their definition, results that do
+// not depend on threads, medians that are known from elsewhere, and what is refused.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,7 +69,7 @@ TEST(Dmin, SearchesEndWhereTheLawSays) {
   for (int s = 0; s < searches; ++s)
     ++ends[lab::search_dmin(pattern, problem.conditions(), 1000 + static_cast<std::uint64_t>(s),
                             {.step = 4, .threads = 1})
-               .d_min];
+               .d];
   for (std::size_t i = 0; i < law.probability.size(); ++i) {
     const double p = law.probability[i];
     // Five deviations of the searches, and the band of the estimate.
@@ -110,16 +110,16 @@ TEST(Dmin, ResultsDoNotDependOnThreadsNorOnPieces) {
     return lab::search_dmin(pattern, problem.conditions(), 3, {.threads = threads});
   };
   const lab::DminSearch one = search(1);
-  ASSERT_GT(one.d_min, 0);
+  ASSERT_GT(one.d, 0);
   for (const int threads : {2, 3}) {
-    EXPECT_EQ(search(threads).d_min, one.d_min);
+    EXPECT_EQ(search(threads).d, one.d);
     EXPECT_EQ(search(threads).draws, one.draws);
   }
-  const std::int64_t d = one.d_min;
+  const std::int64_t d = one.d;
   const auto first = [&](std::int64_t from, std::int64_t count, int threads) {
     return lab::first_accepted(pattern, problem.conditions(), d, {from, count}, 3, threads);
   };
-  const std::int64_t found = one.draws_at_d_min - 1;
+  const std::int64_t found = one.draws_at_d - 1;
   EXPECT_EQ(first(0, 64, 2), found);
   EXPECT_EQ(first(0, found, 2), std::nullopt);
   EXPECT_EQ(first(found, 10, 1), found);
@@ -145,7 +145,7 @@ TEST(Dmin, MediansAreTheKnownOnes) {
     std::vector<std::int64_t> found;
     for (std::int64_t a = 0; a < 5; ++a)
       found.push_back(
-          lab::search_dmin(problem.pattern(a), problem.conditions(), problem.draw_seed(a)).d_min);
+          lab::search_dmin(problem.pattern(a), problem.conditions(), problem.draw_seed(a)).d);
     std::sort(found.begin(), found.end());
     EXPECT_NEAR(static_cast<double>(found[2]), static_cast<double>(known.median), 8)
         << "k " << known.k << " gamma " << known.gamma << " eps1 " << known.eps1;

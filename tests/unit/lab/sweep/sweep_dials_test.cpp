@@ -318,7 +318,7 @@ TEST(TracePoints, AreToldByAPrintableName) {
 TEST(Dials, AResultOfSomethingElseIsRefused) {
   const lab::Sweep sweep(small("norm"));
   Results results(sweep.points().size());
-  results[0] = R"({"d_min": 3})";
+  results[0] = R"({"d": 3})";
   EXPECT_THROW((void)sweep.report(results), Error);
 }
 

@@ -61,7 +61,7 @@ TEST(SweepFigures, APointOfFigure3IsTheSearchThatTheLibraryMakes) {
     const lab::DminSearch found =
         lab::search_dmin(problem.pattern(matrix), problem.conditions(), problem.draw_seed(matrix),
                          {.Q = 1, .step = 4, .from = 0, .threads = 1});
-    EXPECT_EQ(Json::parse(sweep.compute(i, 1)).at("d_min"), found.d_min);
+    EXPECT_EQ(Json::parse(sweep.compute(i, 1)).at("d"), found.d);
   }
 }
 
@@ -80,7 +80,7 @@ TEST(SweepFigures, MediansAreWithinAStepOfIndependentOnes) {
          2026});
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i < sweep.points().size(); ++i)
-      found.push_back(Json::parse(sweep.compute(i, 2)).at("d_min"));
+      found.push_back(Json::parse(sweep.compute(i, 2)).at("d"));
     ASSERT_EQ(found.size(), 5U);
     std::ranges::sort(found);
     EXPECT_LE(std::abs(found[2] - known.d), 8)
@@ -111,7 +111,7 @@ lab::SweepReport of_law(lab::stats::DimensionLaw law, double u, double v) {
   return planted({"fig3", {{"curve_from", {9999}}, {"search_to", {9999}}}, {}, 0},
                  [=](const Json& p) {
                    const double d = lab::stats::dimension_at(law, u, v, p.at("n"));
-                   return Json{{"d_min", 8 * std::llround(d / 8)}, {"draws", 1}, {"at_d_min", 1}};
+                   return Json{{"d", 8 * std::llround(d / 8)}, {"draws", 1}, {"at_d", 1}};
                  });
 }
 
@@ -154,7 +154,7 @@ TEST(SweepFigures, CurvesAreHeldAgainstSearchesAndTheirOwnCounts) {
                 const double d = lab::stats::dimension_at(lab::stats::DimensionLaw::logarithmic,
                                                           -200, 60, static_cast<double>(n));
                 if (p.at("method") == "search")
-                  return Json{{"d_min", 8 * std::llround(d / 8)}, {"draws", 1}, {"at_d_min", 1}};
+                  return Json{{"d", 8 * std::llround(d / 8)}, {"draws", 1}, {"at_d", 1}};
                 // 4 below the middle of the step, where the mean of searches is; at n = 768, 20
                 // lower still.
                 return curve_through(n, d - 4 - (n == 768 ? 20 : 0), n == 2048 ? 1e-5 : 0.5);
@@ -171,16 +171,15 @@ TEST(SweepFigures, CurvesAreHeldAgainstSearchesAndTheirOwnCounts) {
 
 TEST(SweepFigures, ASearchWithoutEndLeavesItsCellOutOfTheFit) {
   const auto plant = [](std::int64_t none_at) {
-    return planted({"fig3",
-                    {{"n", {512, 768, 1024}}, {"k", {1}}, {"eps1", {0.5}}, {"curve_from", {9999}}},
-                    {},
-                    0},
-                   [=](const Json& p) {
-                     const bool none = p.at("n") == none_at && p.at("matrix") == 2;
-                     return Json{{"d_min", none ? 0 : 160 + p.at("n").get<int>() / 16},
-                                 {"draws", 1},
-                                 {"at_d_min", 1}};
-                   });
+    return planted(
+        {"fig3",
+         {{"n", {512, 768, 1024}}, {"k", {1}}, {"eps1", {0.5}}, {"curve_from", {9999}}},
+         {},
+         0},
+        [=](const Json& p) {
+          const bool none = p.at("n") == none_at && p.at("matrix") == 2;
+          return Json{{"d", none ? 0 : 160 + p.at("n").get<int>() / 16}, {"draws", 1}, {"at_d", 1}};
+        });
   };
   EXPECT_EQ(plant(0).fits.size(), 2U);
   EXPECT_EQ(plant(768).fits.size(), 1U);  // two lengths are left
@@ -197,7 +196,7 @@ TEST(SweepFigures, AFewPointsGiveNoLaw) {
   const lab::Sweep sweep({"fig3", small_fig3, {}, 1});
   std::vector<std::optional<std::string>> results(sweep.points().size());
   EXPECT_TRUE(says(sweep.report(results).sentences[0], "Too few"));
-  results[0] = R"({"d_min": 64, "draws": 3, "at_d_min": 1})";
+  results[0] = R"({"d": 64, "draws": 3, "at_d": 1})";
   EXPECT_EQ(sweep.report(results).table.size(), 2U);
   results[0] = R"({"draws": 3})";
   EXPECT_THROW((void)sweep.report(results), Error);
@@ -220,7 +219,7 @@ TEST(SweepFigures, Figure4IsAsManySearchesAsItHasQ) {
       const lab::DminSearch found =
           lab::search_dmin(problem.pattern(0), problem.conditions(), problem.draw_seed(0),
                            {.Q = all_Q[q], .step = 4, .from = 0, .threads = 1});
-      EXPECT_EQ(Json::parse(*results[i]).at("d_min").at(q), found.d_min) << "Q " << all_Q[q];
+      EXPECT_EQ(Json::parse(*results[i]).at("d").at(q), found.d) << "Q " << all_Q[q];
     }
   }
   EXPECT_EQ(sweep.report(results).table.size(), 1U + 2 * 3);
@@ -230,9 +229,9 @@ TEST(SweepFigures, Figure4SaysWhenQMatters) {
   const lab::SweepRequest request{"fig4", {{"curve_from", {9999}}}, {}, 0};
   const auto with = [&](double fall) {
     return planted(request, [=](const Json& p) {
-      std::vector<std::int64_t> d_min;
-      for (const double Q : p.at("Q")) d_min.push_back(std::llround(400 - fall * std::log(Q)));
-      return Json{{"d_min", d_min}};
+      std::vector<std::int64_t> least;
+      for (const double Q : p.at("Q")) least.push_back(std::llround(400 - fall * std::log(Q)));
+      return Json{{"d", least}};
     });
   };
   EXPECT_TRUE(says(with(5).sentences[0], "held here")) << with(5).sentences[0];

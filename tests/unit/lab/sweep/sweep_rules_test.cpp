@@ -124,7 +124,7 @@ TEST_P(RuleSweeps, AResultOfAnotherKindIsRefused) {
   const lab::Sweep sweep(request);
   std::vector<std::optional<std::string>> results(sweep.points().size());
   for (const char* other :
-       {R"({"d_min": 3})", R"({"bins": [], "rules": []})", R"({"bins": 1, "rules": 1})"}) {
+       {R"({"d": 3})", R"({"bins": [], "rules": []})", R"({"bins": 1, "rules": 1})"}) {
     results[0] = other;
     try {
       (void)sweep.report(results);

@@ -319,7 +319,7 @@ TEST(SweepStore, RefusesANewerVersion) {
 }
 
 TEST(SweepStore, NamesAPointThatIsNotWhatWasWritten) {
-  for (const char* sql : {"UPDATE point SET result = '{\"d_min\":7}' WHERE error IS NULL",
+  for (const char* sql : {"UPDATE point SET result = '{\"d\":7}' WHERE error IS NULL",
                           "UPDATE point SET error = 'another' WHERE error IS NOT NULL",
                           "UPDATE point SET seconds = seconds + 1 WHERE error IS NULL",
                           "UPDATE point SET version = '9', target = 'avx2' WHERE error IS NULL",
