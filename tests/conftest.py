@@ -1,4 +1,4 @@
-"""The program under test, and small traces to give it."""
+"""The program under test, and small traces for it."""
 
 import hashlib
 import os
@@ -19,7 +19,8 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 def pytest_configure(config):
     if not os.environ.get("TAMIS_PROGRAM"):
         raise pytest.UsageError("TAMIS_PROGRAM is not set; give the path of the program tamis")
-    # A job in the background may have been started to ignore Ctrl-C, and its children would too.
+    # A background job may have been started with Ctrl-C ignored, and its children would
+    # ignore it too.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -44,14 +45,14 @@ def tamis(*args, status=0, cwd=ROOT, **options):
 
 
 def sentence_of(done):
-    """The one line on standard error, which must be a sentence of ours and all there is."""
+    """The one line on standard error, which must be a sentence of ours and nothing else."""
     assert done.stdout == ""
     assert done.stderr.startswith("tamis: ") and done.stderr.count("\n") == 1, done.stderr
     return done.stderr.removeprefix("tamis: ").rstrip("\n")
 
 
 def sanitized():
-    """Sanitizers want to be loaded first and map terabytes of shadow memory."""
+    """Sanitizers must be loaded first and map terabytes of shadow memory."""
     return "san.so" in subprocess.run(["ldd", program()], capture_output=True, text=True, check=True).stdout
 
 
@@ -78,8 +79,8 @@ def save_trace(path, tensors, causal=True, scale="0.25"):
 
 
 def exact_attention(tensors, layer, causal, scale):
-    """Attention in f64 with numpy: outputs [heads, queries, d], log-sum-exp [heads, queries] and weights
-    [heads, queries, tokens]."""
+    """Attention in f64 with NumPy: outputs [heads, queries, d], log-sum-exp [heads, queries] and
+    weights [heads, queries, tokens]."""
     q, k, v = (tensors[f"layers.{layer}.{name}"].astype(np.float64) for name in "qkv")
     group = q.shape[0] // k.shape[0]
     k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)

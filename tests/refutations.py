@@ -1,4 +1,6 @@
-"""An opinion of its own on refutations and weak witnesses: docs/refutation.md and docs/order-proofs.md in NumPy."""
+"""An independent check of refutations and weak witnesses in NumPy.
+
+It follows docs/refutation.md and docs/order-proofs.md."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -14,7 +16,7 @@ def exact(tensor):
 
 
 def weakly_produces(pattern, logits):
-    """Whether in every row all nonzeros of the pattern are above all its zeros, strictly."""
+    """Whether in every row all nonzeros of the pattern are strictly above all its zeros."""
     ones = pattern != 0
     return all(
         line[one].min() > line[~one].max()
@@ -24,8 +26,9 @@ def weakly_produces(pattern, logits):
 
 
 def signs_of(pattern, rows, columns):
-    """+1 and -1; row ONES is the row of ones."""
-    plus = np.vstack([pattern != 0, np.ones(pattern.shape[1], bool)])  # so that -1 is the added row
+    """The pattern as +1 and -1, with row ONES the row of ones."""
+    # The row of ones comes last, so that index -1 finds it.
+    plus = np.vstack([pattern != 0, np.ones(pattern.shape[1], bool)])
     assert all(ONES <= i < len(pattern) for i in rows) and all(0 <= j < pattern.shape[1] for j in columns)
     return np.where(plus[np.ix_(rows, columns)], 1, -1)
 
@@ -47,7 +50,7 @@ def odd_circle(pattern, claim):
 
 def sign_conflict(pattern, claim):
     def says(part):
-        """The sign that rows a, b and t give to c."""
+        """The sign that rows a, b and t give to column c."""
         a, b, t = part["apart"]["a"], part["apart"]["b"], part["t"]
         assert is_relation(pattern, part["apart"]) and not part["apart"]["same"]
         assert is_relation(pattern, part["turn"]) and (part["turn"]["a"], part["turn"]["b"]) == (t, a)
@@ -72,13 +75,13 @@ def spectral(pattern, claim):
     p, w = np.array(claim["row_weights"], float), np.array(claim["column_weights"], float)
     signs = signs_of(pattern, claim["rows"], claim["columns"])
     weighted = np.sqrt(p)[:, None] * signs * np.sqrt(w)
-    # The singular values of LAPACK are those of a matrix that is off by a small multiple of 2^-53.
+    # LAPACK's singular values are exact for a matrix that differs by a small multiple of 2^-53.
     norm = np.linalg.norm(weighted, 2) + signs.size * 2.0**-52 * np.linalg.norm(weighted)
     return (p > 0).all() and (w > 0).all() and sqrt(p.sum() * w.sum()) / norm > claim["dim"] + 1
 
 
 def order_clauses(signs, rank):
-    """The clauses that orientations of the columns of `signs` obey, its rows being the cuts."""
+    """The clauses that orientations of the columns of `signs` satisfy; its rows are the cuts."""
     count = signs.shape[1]
 
     def variable(places):
@@ -108,9 +111,10 @@ def order_clauses(signs, rank):
 
 
 def follows(clauses, clause, variables):
-    """Reverse unit propagation: the clause denied, setting what must be set ends in a contradiction.
+    """Reverse unit propagation: denying the clause and setting what follows gives a contradiction.
     `clauses` is padded with 0, which is false."""
-    value = np.zeros(2 * variables + 1, np.int8)  # by literal, negative ones from the end; 1 true, -1 false
+    # Indexed by literal, negative ones from the end; 1 is true and -1 false.
+    value = np.zeros(2 * variables + 1, np.int8)
 
     def set_true(literals):
         value[literals], value[-np.asarray(literals, int)] = 1, -1

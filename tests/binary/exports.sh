@@ -1,8 +1,9 @@
 #!/bin/bash
-# What leaves a shared library: the C functions of its header, under its own version; of namespace tamis what is
-# public; and of what the folders hold inside nothing but what TAMIS_INSIDE marks, under a version of its own.
+# Checks the symbols that a shared library exports: the C functions of its header, under a version
+# of their own; the public names of namespace tamis; and of the namespaces inside it, only the
+# names that TAMIS_INSIDE marks, under a version of their own.
 # Usage: exports.sh LIBRARY HEADER INSIDE
-# INSIDE is an expression for the mangled beginnings of names inside that may leave.
+# INSIDE is an expression for the mangled beginnings of the inner names that may be exported.
 set -euo pipefail
 library=$1
 header=$2
@@ -23,7 +24,8 @@ complain "exported but not declared in $header" "$(comm -13 <(echo "$declared") 
 complain "exported without a version" "$(grep -v @ <<<"$symbols" || true)"
 complain "exported from outside namespace tamis" \
   "$(grep -Ev '^(tamis_|_ZN5tamis|_ZNK5tamis|_ZT[ISV]N5tamis)' <<<"$symbols" || true)"
-# A name in a namespace of a folder begins, after tamis and lab, with a lower-case word that more follows.
+# After tamis and lab, the mangled name of an entity in a folder's namespace has a lower-case word
+# that is not the last.
 named_inside='^_Z(NK?|T[ISV]N)5tamis(3lab)?(4core|7kernels|9attention|5cache|5sieve|4capi|7numbers|5stats|2io|7pattern|12verification|11realisation|4dmin|8decision|9profiling|11experiments|5sweep)[0-9]'
 private=$(grep -E "$named_inside" <<<"$symbols" || true)
 complain "inside, but exported" "$(grep -Ev "$inside" <<<"$private" || true)"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# The program and a share of the unit tests on a CPU that this machine need not be, emulated by qemu.
+# Runs the program and some of the unit tests on another CPU than this machine's, emulated by qemu.
 # Usage: on_cpu.sh CPU TARGET PROGRAM TESTS DATA
-# TARGET is what must be chosen there; DATA the folder of what ships with the project.
+# TARGET is the SIMD target that must be chosen there; DATA is the folder of the shipped data.
 set -euo pipefail
 cpu=$1 target=$2 program=$3 tests=$4 data=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# qemu warns of the features of a CPU that it lacks; none of them is an instruction that tamis uses.
+# qemu warns about features of the CPU that it lacks; none of them is an instruction
+# that tamis uses.
 on_cpu() {
   qemu-x86_64 -cpu "$cpu" "$@" > "$work/log" 2>&1 || {
     grep -v '^qemu-x86_64: warning: TCG' "$work/log" | tail -n 40

@@ -3,11 +3,12 @@
 
     one_definition.py SOURCES [OBJECT…]
 
-Two classes of one name in two files are undefined behaviour that no compiler reports: the linker keeps the functions of
-one and gives them to both. SOURCES is the folder above include/, src/ and cli/: no two of its files define a class, a
-struct, an enum or a union of one name in one namespace with a name. In objects compiled without optimisation every
-inline function stands out of line in each file that uses it, as a weak symbol: copies of one definition have one size,
-and none of them is a function of a single file elsewhere. The kernels, compiled with other flags, have nothing weak.
+Two classes of one name in two files are undefined behaviour that no compiler reports: the linker
+keeps the functions of one class and gives them to both. SOURCES is the folder above include/, src/
+and cli/. No two of its files may define a class, struct, enum or union of the same name in the same
+named namespace. In objects compiled without optimisation every inline function is a weak symbol in
+each file that uses it: copies of one definition must have one size, and none may also be a function
+of a single file elsewhere. The kernels, compiled with other flags, must have no weak symbols.
 """
 
 import re
@@ -16,7 +17,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-# The format of the sources leaves what namespaces hold at the left edge, and closes them with a comment.
+# In the formatted sources the contents of namespaces are not indented, and a comment closes each.
 OPENS = re.compile(r"namespace(?: ([\w:]+))? \{$")
 DEFINES = re.compile(
     r"(?:class|struct|union|enum(?: class)?) (?:TAMIS_API |TAMIS_INSIDE |alignas\(\w+\) )?(\w+)\b(?!::|<)(?!.*;$)"
@@ -24,7 +25,7 @@ DEFINES = re.compile(
 
 
 def types_of(path):
-    """The types that a file defines outside classes and unnamed namespaces, with their namespaces."""
+    """The types that a file defines outside classes and unnamed namespaces, with namespaces."""
     inside = []
     for line in path.read_text().splitlines():
         if opened := OPENS.match(line):
@@ -50,7 +51,7 @@ def check_sources(root):
 
 
 def functions(path):
-    """Name and size of the functions that the linker merges with those of other files (W) or takes from this one (T)."""
+    """Name, size and kind of functions: merged with those of other files (W) or its own (T)."""
     lines = subprocess.run(
         ["nm", "--print-size", "--defined-only", path], check=True, capture_output=True, text=True
     ).stdout.splitlines()
@@ -72,7 +73,7 @@ def check_objects(objects):
         if len(found) > 1:
             files = " and ".join(f"{files[0]} ({size} bytes)" for (size, _), files in found.items())
             yield f"{name} is defined differently in {files}"
-    # Otherwise nothing was compared: the objects were optimised.
+    # With fewer, the objects were optimised and nothing was compared.
     shared = sum(len(files) > 1 for found in definitions.values() for files in found.values())
     if shared < 100:
         yield f"only {shared} functions stand in more than one object"

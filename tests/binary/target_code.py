@@ -3,10 +3,11 @@
 
     target_code.py LIBRARY OBJECT…
 
-LIBRARY is the linked library; OBJECTs are those it is made of, among them avx2.cpp.o, avx512.cpp.o and, of
-the engine, vnni.cpp.o. In the library every function that holds such an instruction must be local to the file of a target
-that has it, or be one that a table of another file names. In the objects of these files nothing may be
-weak, since the linker may take a weak function from any file for all of them, and nothing may run at start.
+LIBRARY is the linked library. OBJECTs are the files it is made of, among them avx2.cpp.o,
+avx512.cpp.o and, for the engine, vnni.cpp.o. In the library every function that has such an
+instruction must be local to the file of a target that supports it, or must be named by the table of
+another such file. The objects of these files must have no weak symbols, since the linker may take a
+weak function from any file for all of them, and no code that runs at start.
 """
 
 import re
@@ -14,16 +15,17 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# What each file may use, each a superset of the one before.
+# The instruction sets that each file may use; each level includes the ones before.
 LEVELS = {"baseline": 0, "avx2": 1, "avx512": 2, "vnni": 3}
 FILES = {"avx2.cpp": "avx2", "avx512.cpp": "avx512", "vnni.cpp": "vnni"}
-# Functions that are not local to their file, because the table of another names them.
+# Functions that are not local to their file, because the table of another file names them.
 SHARED = {name: "vnni" for name in ("vnni_dots_of_plane", "vnni_dots_of_planes", "vnni_dot_listed")}
 
 VNNI = re.compile(r"vpdp(bus|wss)ds?\b")
 EVEX = re.compile(r"%zmm|%k[0-7]\b|%[xy]mm(1[6-9]|2\d|3[01])\b|\{1to\d+\}|\{r[nduz]-sae\}")
-# AVX and what depends on it, all of which begin with v; then SSE3 to SSE4.2, BMI, ABM and MOVBE. Compilers write
-# tzcnt for the baseline too, where older CPUs read it as bsf, to the same result.
+# AVX and its extensions, all of which begin with v; then SSE3 to SSE4.2, BMI, ABM and MOVBE. tzcnt
+# is not among them: compilers write it for the baseline too, where older CPUs read it as bsf with
+# the same result.
 VEX = re.compile(r"v[a-z0-9]+$")
 SINCE_SSE3 = re.compile(
     r"(addsub[ps][sd]|h(add|sub)p[sd]|lddqu|mov(ddup|s[hl]dup)|fisttpl?l?|pshufb|ph(add|sub)s?[wd]|pabs[bwd]"
@@ -50,7 +52,7 @@ def output_of(*command):
 
 
 def functions_of(library):
-    """Address → (name, file), the file being known for functions that were local when they were compiled."""
+    """Maps addresses to (name, file); the file is known if the function was compiled local."""
     functions, file = {}, ""
     for line in output_of("readelf", "-sW", library).splitlines():
         fields = line.split()
@@ -94,7 +96,7 @@ def check_library(library, files):
             wrong.setdefault((name, file), f"{mnemonic} {operands}")
     for (name, file), text in wrong.items():
         yield f"{name} ({file or 'of no one file'}) holds: {text}"
-    # Otherwise nothing was looked at: the files were renamed, or the symbols stripped.
+    # With fewer, the files were renamed or the symbols stripped, and nothing was checked.
     for file in files:
         if seen[file] < 100:
             yield f"{library} has no vector instructions that are known to come from {file}"

@@ -1,5 +1,5 @@
-// The adversary's campaign: rounds of heads drawn and searches from the nearest of them, on every
-// target, until enough results were read sparsely. About 40 µs per record and core.
+// The adversary's campaign. Each round draws heads and searches from the nearest of them, on every
+// target, until enough results were read sparsely. Takes about 40 µs per record and core.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 namespace tamis::testing {
 namespace {
 
-/// What one target's attacks reached, by way.
+/// What the attacks on one target reached, for each way.
 struct OnTarget {
   const kernels::Kernels* kernels;
   std::string name;
@@ -104,7 +104,7 @@ bool check_adversary(const CampaignOptions& given) {
   do {
     for (OnTarget& target : targets) {
       if (options.target != "all" && options.target != target.name) continue;
-      // Another seed for every round and target: they are to find different things.
+      // Every round and target has its own seed, so that each tries different heads.
       const auto number = static_cast<std::uint64_t>(rounds) * targets.size() +
                           static_cast<std::uint64_t>(&target - targets.data());
       const std::vector<Reached> more =

@@ -1,6 +1,6 @@
-// Certificates of sparse attention against the oracle, by the million: rows of the given traces,
-// then synthetic problems of every kind, in caches that have lived through something, on every
-// target. About 0.1 ms per record and core.
+// Compares millions of certificates of sparse attention with the oracle, on every target: rows of
+// the given traces, then synthetic problems of every kind, in caches with random histories. Takes
+// about 0.1 ms per record and core.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -89,7 +89,7 @@ ByBudget try_item(std::uint64_t seed, std::int64_t item, const char* target) {
   return reports;
 }
 
-/// One query of a trace: its rows in the answer, as the oracle has them.
+/// Checks the rows of one query of a trace, one per query head, against the oracle.
 void check_query(const Cache& cache, const lab::TraceLayer& layer, const lab::LayerData& data,
                  std::span<const Oracle> exact, std::int64_t i, std::int64_t seen,
                  const Budget& budget, Report& report) {
@@ -133,8 +133,7 @@ void check_query(const Cache& cache, const lab::TraceLayer& layer, const lab::La
   }
 }
 
-/// Some queries of a trace at even distances, as steps of decoding over caches of 12 and of 16
-/// bits.
+/// Tries evenly spaced queries of a trace as decode steps, over caches of 12 and of 16 bits.
 void try_trace(const std::string& path, const CampaignOptions& options, ByBudget& all) {
   const lab::Trace trace(path);
   for (const lab::TraceLayer& layer : trace.layers()) {
@@ -142,7 +141,7 @@ void try_trace(const std::string& path, const CampaignOptions& options, ByBudget
     const Shape& shape = layer.shape;
     const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(),
                             shape.kv_heads, trace.tokens(), shape.head_dim, shape.value_dim);
-    // A quarter of the records at most.
+    // Traces take at most a quarter of the records.
     const std::int64_t each =
         shape.query_heads * std::ssize(planes_budgets()) * 2 * std::ssize(trace.layers());
     const std::int64_t most = std::max<std::int64_t>(1, options.records / 4 / each);
@@ -224,7 +223,8 @@ bool check_certificates(const CampaignOptions& given) {
   std::mutex mutex;
   std::int64_t sparse = 0;
   for (const auto& [way, report] : all) sparse += report.sparse;
-  // Whole batches target by target, so that what is tried does not depend on the number of threads.
+  // Each target gets whole batches, so that what is tried does not depend on the
+  // number of threads.
   for (std::int64_t item = 0; sparse < options.records;)
     for (int t = 0; t < count; ++t) {
       const kernels::Kernels* kernels = runnable(targets[t]);

@@ -1,6 +1,6 @@
-// How far deciding reaches: bounds of d_min for known families, and the sizes of random patterns
-// whose d_min is found with evidence within the time limit. Every witness and every refutation is
-// checked once more here.
+// Measures how far deciding reaches: bounds of d_min for known families, and the sizes of random
+// patterns for which d_min is found with evidence within the time limit. Every witness and every
+// refutation is checked again here.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ lab::Pattern hadamard(std::int64_t n) {
   });
 }
 
-/// Each entry by a fair coin; a row of zeros gets its diagonal.
+/// Each entry is a fair coin flip; a row of zeros gets a nonzero on the diagonal.
 lab::Pattern coin_pattern(std::int64_t n, std::uint64_t seed) {
   std::vector<bool> bits;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -108,7 +108,7 @@ const std::vector<Family>& random() {
   return families;
 }
 
-/// The decision, and whether its evidence holds when checked from outside.
+/// Decides a pattern, and says whether independent checks accept the evidence.
 std::pair<lab::Decision, bool> decided(const lab::Pattern& pattern,
                                        const CampaignOptions& options) {
   lab::DecideOptions wanted;

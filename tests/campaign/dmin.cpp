@@ -1,6 +1,6 @@
-// the least d of the paper's random construction where it is known from elsewhere: medians of
-// searches and of the law from p(d), beside each other; and how often the fast draws are accepted
-// against the literal ones at a size that unit tests do not reach. About four minutes on two cores.
+// Compares the least d of the paper's random construction with known values: medians of searches, and
+// medians of the law that p(d) implies. Also compares how often fast and literal draws are
+// accepted, at a size that unit tests do not reach. Takes about four minutes on two cores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -35,8 +35,8 @@ constexpr Known known[] = {{1, 1, 0.5, 128, 96},  {1, 1, 0.5, 256, 128}, {1, 1, 
                            {2, 2, 0.5, 128, 144}, {2, 2, 0.5, 256, 232}, {2, 2, 0.5, 512, 328}};
 constexpr int matrices = 11;
 
-/// Searches over random matrices. A median is right if it lies within a step of the one that is
-/// known: both are medians of a handful of searches, and the law spreads over two or three steps.
+/// Searches over random matrices. A median passes if it lies within one step of the known one:
+/// both are medians of a few searches, and the law spreads over two or three steps.
 bool medians(std::string& report, const CampaignOptions& options) {
   bool good = true;
   report += fmt::format(
@@ -62,7 +62,7 @@ bool medians(std::string& report, const CampaignOptions& options) {
     wanted.Q = {1};
     wanted.threads = options.threads;
     std::string law = "-";
-    if (c.n <= 256) {  // 20·n draws for every d are twenty searches
+    if (c.n <= 256) {  // 20·n draws for every d cost as much as twenty searches
       const lab::DminLaw found_law = lab::estimate_dmin(problem, wanted).laws.front();
       law = fmt::format("{} ({} to {})", found_law.median, found_law.median_low,
                         found_law.median_high);
@@ -77,7 +77,7 @@ bool medians(std::string& report, const CampaignOptions& options) {
   return good;
 }
 
-/// Accepted draws at n = 128 by both, where about a tenth is.
+/// Compares how many draws both samplers accept at n = 128, where about a tenth is accepted.
 bool acceptance(std::string& report, const CampaignOptions& options) {
   constexpr std::int64_t draws = 4000;
   struct Case {

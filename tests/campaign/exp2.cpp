@@ -1,6 +1,6 @@
-// Every float from −126 to 0 through exp2 of every target this machine has: about 1.1·10⁹ values
-// each. Prints the largest relative error and fails if one exceeds the constant that the bounds
-// use.
+// Computes exp2 of every float from −126 to 0 on every target of this machine, about 1.1·10⁹
+// values each. Prints the largest relative error and fails if it exceeds the constant used
+// by the bounds.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Heads whose law is known, thousands of them: which law is chosen, how often intervals for C and
-// conformal budgets cover. About two minutes on two cores for 1000 heads a line; Gaussian logits
-// take most of it.
+// Fits thousands of heads whose law is known: which law is chosen, and how often intervals for C
+// and conformal budgets cover. Takes about two minutes on two cores for 1000 heads per line,
+// mostly for Gaussian logits.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ constexpr std::array<lab::Law, 6> shown{lab::Law::constant, lab::Law::logarithmi
 constexpr double apart =
     0.2;  ///< least distance between exponents at which laws must be told apart
 
-/// Slope of a law over the lengths of the planted heads: its exponent, as far as the data can tell.
+/// Slope of a law on log-log scale over the lengths of the planted heads: its effective exponent.
 double exponent_over(const Planting& planting, const std::function<double(double)>& log_shape) {
   double sx = 0;
   double sy = 0;
@@ -54,8 +54,8 @@ double null_exponent(const Planting& planting, const lab::GaussianNull& null, do
   return exponent_over(planting, [&](double n) { return null.at(n, sigma).log_mean; });
 }
 
-/// What would be chosen by BIC: the largest likelihood less log(rows)/2 per parameter, rows taken
-/// as independent.
+/// The law that BIC chooses: the largest likelihood less log(rows)/2 per parameter, with rows
+/// taken as independent.
 lab::Law by_bic(const lab::LawFit& fit) {
   lab::Law best = lab::Law::none;
   double least = std::numeric_limits<double>::infinity();
@@ -72,11 +72,11 @@ lab::Law by_bic(const lab::LawFit& fit) {
   return best;
 }
 
-/// One line of the confusion matrix.
+/// One line of the confusion matrix, for one planted law.
 struct Line {
   std::string planted;
   lab::Law truth;
-  double distance;  ///< to the exponent of the nearest rival
+  double distance;  ///< to the exponent of the nearest other law
   std::map<lab::Law, std::int64_t> chosen;
   std::int64_t by_bic = 0;
   std::int64_t heads = 0;
@@ -87,7 +87,7 @@ struct Line {
   }
 };
 
-/// No two lines of a report share a head.
+/// Seeds differ between any two heads of a report.
 std::uint64_t seed_of(const CampaignOptions& options, std::size_t line, std::int64_t head) {
   return (options.seed << 32) + (static_cast<std::uint64_t>(line) << 24) +
          static_cast<std::uint64_t>(head);
@@ -103,7 +103,7 @@ void try_heads(Line& line, std::size_t number, std::int64_t heads, const Plantin
     Planting own = planting;
     own.seed = seed_of(options, number, h);
     lab::LawOptions law_options;
-    law_options.resamples = 99;  // intervals are not looked at here
+    law_options.resamples = 99;  // intervals are not used here
     const PlantedHead head = make(h, own);
     const lab::LawFit fit = lab::fit_law(head.rows(), null, law_options);
     chosen[static_cast<std::size_t>(h)] = fit.law;
@@ -114,7 +114,7 @@ void try_heads(Line& line, std::size_t number, std::int64_t heads, const Plantin
   line.by_bic = std::count(bic.begin(), bic.end(), line.truth);
 }
 
-/// Exponents in 0 … 1 at least `apart` from all rivals, the h-th of `heads` at even distances.
+/// The h-th of `heads` evenly spaced exponents in 0 … 1 that are at least `apart` from all rivals.
 double separated_exponent(const std::vector<double>& rivals, std::int64_t h, std::int64_t heads) {
   std::vector<double> allowed;
   for (int i = 0; i <= 1000; ++i) {
@@ -190,10 +190,10 @@ struct Covered {
   std::int64_t rows;
   double correlation;
   double C;
-  double share = 0;  ///< of heads whose interval holds C
-  double plain = 0;  ///< the same for slope ± 1.96 standard errors of independent rows
+  double share = 0;  ///< share of heads whose interval contains C
+  double plain = 0;  ///< the same for slope ± 1.96 standard errors, rows taken as independent
   double width = 0;
-  double misfit = 0;  ///< share with a lack of fit below 1 %
+  double misfit = 0;  ///< share of heads with a p-value of fit below 1 %
 };
 
 void try_intervals(Covered& line, std::size_t number, const CampaignOptions& options,
@@ -243,7 +243,7 @@ struct Budgeted {
   double correlation;
   double promised = 0;  ///< mean of rank/(m + 1)
   double share = 0;     ///< mean coverage of held-out rows
-  double error = 0;     ///< its standard error
+  double error = 0;     ///< standard error of `share`
 };
 
 std::vector<Budgeted> budgets(const CampaignOptions& options) {
@@ -307,8 +307,8 @@ bool check_laws(const CampaignOptions& given) {
     const double right = line.share(line.truth);
     text += fmt::format(" **{:.1f} %** | {:.1f} % |\n", 100 * right,
                         100 * static_cast<double>(line.by_bic) / static_cast<double>(line.heads));
-    // The two that docs/laws.md promises: no head is nearer than `apart` to a rival, no spread is
-    // given.
+    // The two lines that docs/laws.md makes promises about: no head is nearer than `apart` to a
+    // rival, and no spread is given.
     if (line.planted == "n" || line.planted == fmt::format("n^C, C ≥ {} from all rivals", apart))
       good = good && right >= 0.9;
   }

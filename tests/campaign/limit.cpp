@@ -1,7 +1,7 @@
 // LIMIT: for how many documents can every pair be the top two of some query, in d dimensions and
 // f32? Dense retrieval asks this of embeddings (Weller et al., arXiv 2508.21038, whose free
-// embeddings reach the critical n below by gradient descent). n grows by half until a size fails,
-// then is halved in between twice.
+// embeddings reach the critical n below by gradient descent). n grows by half until a size fails;
+// then the gap is halved twice.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 namespace tamis::testing {
 namespace {
 
-/// What was fitted to the free embeddings of that paper.
+/// The critical n that Weller et al. fitted to their free embeddings.
 double critical(double d) { return -10.53 + 4.03 * d + 0.052 * d * d + 0.0037 * d * d * d; }
 
 struct Point {
@@ -29,14 +29,14 @@ struct Point {
   double seconds = 0;
 };
 
-/// A witness in f32 that holds exactly and with sums rounded to f32.
+/// Looks for a witness in f32 that holds both exactly and with sums rounded to f32.
 std::optional<Point> attempt(std::int64_t n, std::int64_t d, lab::Method method,
                              const CampaignOptions& options) {
   lab::RealiseOptions wanted;
   wanted.method = method;
   wanted.conditions.weak = true;
   wanted.dim = d;
-  // Many rows say more of the keys in one step.
+  // With many rows, each step moves the keys further, so that fewer steps suffice.
   wanted.steps = std::clamp<std::int64_t>(200'000'000 / (n * n), 200, 1000);
   wanted.seed = options.seed;
   wanted.threads = options.threads;
@@ -51,7 +51,7 @@ std::optional<Point> attempt(std::int64_t n, std::int64_t d, lab::Method method,
   return Point{n, method, found.verification.norm_product, found.seconds};
 }
 
-/// The largest n found by one method, from `first` on and up to `rows` pairs.
+/// The largest n that one method reaches, starting at `first`, with at most `rows` pairs.
 std::optional<Point> largest(std::int64_t d, std::int64_t first, std::int64_t rows,
                              lab::Method method, const CampaignOptions& options, bool& stopped) {
   std::optional<Point> best;
@@ -79,7 +79,7 @@ std::optional<Point> largest(std::int64_t d, std::int64_t first, std::int64_t ro
   return best;
 }
 
-/// The page so far: long runs may be stopped after any dimension.
+/// The report so far; long runs may be stopped after any dimension.
 std::string page(const std::string& table, double seconds, const CampaignOptions& options) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -113,8 +113,8 @@ std::string page(const std::string& table, double seconds, const CampaignOptions
       seconds, static_cast<double>(usage.ru_maxrss) / 1024, options.pairs, table);
 }
 
-/// The better of the methods that can do anything in d dimensions: descent finds no curve, and a
-/// curve is all there is in few dimensions.
+/// The better result of the methods that work in d dimensions. In few dimensions keys must lie on
+/// a curve, which descent does not find.
 std::optional<Point> best_of(std::int64_t d, std::int64_t first, const CampaignOptions& options,
                              bool& more) {
   std::optional<Point> best;

@@ -1,4 +1,4 @@
-// tamis_campaign [CHECK] …: one of the long checks, or all of them.
+// tamis_campaign [CHECK] … runs one of the long checks, or all of them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ int main(int argc, char** argv) try {
   CLI11_PARSE(app, argc, argv);
   options.command = "tamis_campaign";
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];  // paths without the folders of this machine
+    const std::string word = argv[i];  // paths are shown without the folders of this machine
     options.command += " " + word.substr(word.rfind('/') + 1);
   }
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv) try {
   const std::string out = options.out;
   for (const Check& each : checks) {
     if (!all && check != each.name) continue;
-    // One report per file: of all checks, that of the certificates.
+    // There is one report per file: if all checks run, it is that of the certificates.
     options.out = !all || each.run == tamis::testing::check_certificates ? out : "";
     good = each.run(options) && good;
   }

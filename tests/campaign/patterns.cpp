@@ -1,7 +1,7 @@
-// Small patterns in two dimensions, when queries and keys share inputs of two or three columns and
-// when they do not: all 4 × 4 patterns up to symmetry, and random 5 × 5 ones. Each is tried twice,
-// by descent and by a solver that knows nothing of it; the two must not contradict each other.
-// Seven minutes on two cores.
+// Decides small patterns in two dimensions, with queries and keys that share inputs of two or
+// three columns and with free ones: all 4 × 4 patterns up to symmetry, and random 5 × 5 ones.
+// Descent and a solver try each pattern independently and must not contradict each other. Takes
+// seven minutes on two cores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -25,10 +25,10 @@ namespace {
 constexpr std::int64_t dim = 2;
 const ProgressCallback silent;
 
-/// The columns of each row's ones, as bits.
+/// For each row, the columns of its ones, as bits.
 using Rows = std::vector<unsigned>;
 
-/// Rows and columns renumbered alike, since they share inputs.
+/// Renumbers rows and columns in the same way, since they share inputs.
 Rows renumbered(const Rows& rows, const std::vector<std::size_t>& to) {
   Rows result(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -36,8 +36,8 @@ Rows renumbered(const Rows& rows, const std::vector<std::size_t>& to) {
   return result;
 }
 
-/// Ones for zeros and zeros for ones: queries change their sign. A row of ones asks for nothing and
-/// stays.
+/// Exchanges ones and zeros, which corresponds to changing the sign of the queries. A row of ones
+/// imposes no condition and stays.
 Rows complement(Rows rows) {
   const unsigned all = (1U << rows.size()) - 1;
   for (unsigned& row : rows) row = row == all ? all : all ^ row;
@@ -45,7 +45,7 @@ Rows complement(Rows rows) {
 }
 
 struct Class {
-  Rows rows;  ///< the least of its patterns
+  Rows rows;  ///< the smallest of the class
   std::int64_t patterns = 0;
 };
 
@@ -155,7 +155,7 @@ std::string name_of(const Rows& rows) {
   return name;
 }
 
-/// One line of the table, and what is worth a remark.
+/// One line of the table, and remarks on it.
 struct Line {
   std::string table, remarks;
   bool good = true;

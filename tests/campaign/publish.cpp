@@ -1,4 +1,4 @@
-// What every report of the campaign needs: the machine's name, and being printed and written.
+// Shared by all reports of the campaign: the processor's name, and printing and writing a report.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tamis::testing {
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string name = "unknown processor";
-  std::string family;  // of names that say no more than who made it
+  std::string family;  // makes model names that only name the vendor more specific
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const auto value = [&] { return line.substr(std::min(line.size(), line.find(':') + 2)); };
     if (line.starts_with("model name")) name = value();

@@ -1,4 +1,4 @@
-"""Small sweeps to run, and what a store holds."""
+"""Small sweeps for tests to run, and the contents of their stores."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 import pytest
 from conftest import ROOT, program, tamis
 
-# Twenty-four points of a few milliseconds to a tenth of a second.
+# Twenty-four points that take a few milliseconds to a tenth of a second each.
 GRID = [
     "--set",
     "n=32,64,128",
@@ -40,7 +40,7 @@ def status(store):
 
 
 def rows(store):
-    """Every point with its result, text by text."""
+    """Every point with its result, as text."""
     database = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     try:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -58,7 +58,7 @@ def until(true):
 
 
 def start(*args, around=(), **options):
-    """The program in the background, `around` it a command that starts it."""
+    """Starts the program in the background; `around` is a command that starts it."""
     return subprocess.Popen(
         [*around, program(), *map(str, args)],
         stdout=subprocess.PIPE,
@@ -70,15 +70,15 @@ def start(*args, around=(), **options):
 
 
 def start_on_ranks(count, *args, around=()):
-    """The program under mpirun in the background, `around` it a command that starts it on every rank."""
+    """Starts the program under mpirun in the background; `around` starts it on every rank."""
     if not shutil.which("mpirun"):
         pytest.skip("mpirun is not installed: not run")
-    # mpirun's sockets need a short name.
+    # mpirun's sockets need a short path.
     return start(*args, around=[*MPIRUN, "-n", str(count), *around], env=os.environ | {"TMPDIR": "/tmp"})
 
 
 def end_of(run):
-    """What a program in the background said, and its status."""
+    """Waits for a program in the background; returns its outputs and its status."""
     try:
         out, said = run.communicate(timeout=120)
     finally:
@@ -92,8 +92,8 @@ def skip_without_mpi(done):
 
 
 def on_ranks(count, *args, around=()):
-    """The program under mpirun, to its end. Its own words are the first line of standard error, the rest is
-    mpirun's."""
+    """Runs the program under mpirun to its end. The program's own messages are the first line of
+    standard error; the rest is mpirun's."""
     done = end_of(start_on_ranks(count, *args, around=around))
     skip_without_mpi(done)
     return done

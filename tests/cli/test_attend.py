@@ -56,7 +56,8 @@ def test_outputs_are_within_their_certificates_of_f64_attention(tmp_path, case):
         exact, exact_lse, _ = exact_attention(tensors, layer, causal, 0.25)
         assert out.shape == exact.shape and out.dtype == np.float32
         assert np.all(np.linalg.norm(out - exact, axis=-1) <= error)
-        # Any two averages of the values are this close: a certificate must say more.
+        # Any two averages of the values are this close, so a certificate must be smaller
+        # to say anything.
         assert np.all(error < 2 * np.linalg.norm(v.astype(np.float64), axis=-1).max())
         assert np.all(np.abs(lse - exact_lse) <= lse_error)
         assert lse_error.max() == layers[layer]["lse_error"]["max"]
@@ -102,7 +103,7 @@ def test_json_has_the_documented_fields_and_agrees_with_the_file(trace, tmp_path
         assert 0 < report[field]["true"]["max"] <= report[field]["max"]
     for field in ("bytes", "keys"):
         assert [report[field][name] for name in ("median", "p90", "max")] == [1, 1, 1]
-    # Once per KV head and query: two layers with two KV heads each.
+    # Counted once per KV head and query: two layers with two KV heads each.
     positions = np.linspace(0, 199, 5).astype(np.int64)
     assert report["keys"]["dense"] == 2 * 2 * np.sum(positions + 1)
     assert report["bytes"]["dense"] == report["keys"]["dense"] * (16 + 16) * 2
@@ -174,7 +175,7 @@ def test_logits_too_large_for_f32_are_bad_input_that_names_the_layer(tmp_path):
 
 
 def test_a_certificate_that_lies_is_found_and_the_answer_is_no(trace, tmp_path):
-    """The bounds are replaced by zero, from outside: every inexact output then violates its certificate."""
+    """From outside, all bounds are set to zero: every inexact output must then be a violation."""
     compiler = shutil.which("c++")
     if compiler is None or sanitized():
         pytest.skip("needs a compiler and a program without sanitizers: not run")

@@ -1,11 +1,11 @@
-"""Budgets and profiles that are wrong: one sentence that says what would be right."""
+"""Invalid budgets and profiles: the error is one sentence that says what would be right."""
 
 import json
 
 import pytest
 from conftest import DATA, sentence_of, tamis
 
-# The budget, and what the sentence must say of it.
+# For each budget, what the error must say.
 BUDGETS = {
     "": "mass:EPS, bytes:SHARE, topk:K, power:ALPHA,C, window:W,SINKS",
     "mass": "mass:EPS",

@@ -1,4 +1,4 @@
-"""tamis bench: what it measures, and what it says of options that make no sense."""
+"""tamis bench: its measurements, and its errors for options that make no sense."""
 
 import json
 
@@ -39,15 +39,15 @@ def test_json_has_the_documented_fields_and_is_plausible():
 def test_a_cache_of_12_bits_takes_less_than_bf16():
     report = bench("--heads", "2/1", "--dim", 64, "--tokens", 8192, "--steps", 1)
     assert report["cache_share"] < 0.9
-    # Errors follow from what is stored, and 12 bits are nearer than the budget allows.
+    # Errors are those of the stored bits: 12 bits are more accurate than the budget requires.
     assert report["relative_error"]["median"] < 0.05
     fewer = bench("--heads", "2/1", "--dim", 64, "--tokens", 8192, "--steps", 1, "--bits", 8)
     assert fewer["cache_share"] < report["cache_share"]
 
 
 def test_values_of_few_heavy_keys_are_read_though_most_blocks_hold_none():
-    """Where a handful of keys carries a row, outputs are off by tau's share of the values' spread, which is
-    about twice the output's norm here, and not by the whole of it."""
+    """Where a few keys carry a row, outputs are off by tau times the spread of the values, which is
+    about twice the output's norm here, and not by the whole spread."""
     report = bench("--heads", "4/1", "--dim", 128, "--tokens", 32768, "--steps", 8)
     assert report["relative_error"]["p90"] < 2 * 0.05
 
@@ -70,7 +70,7 @@ def test_keys_of_a_trace_are_repeated_and_heads_joined(tmp_path):
     assert report["keys"] == str(DATA) and report["violations"] == 0 and report["tokens"] == 3000
     single = bench("--trace", DATA, "--heads", "3/1", "--dim", 64, "--tokens", 3000, "--steps", 2)
     assert single["violations"] == 0
-    # Fewer queries than steps and smaller groups than asked for are repeated.
+    # Queries are repeated if there are fewer than steps, or if groups are smaller than requested.
     tensors = make_tensors([0], tokens=500, queries=2, kv_heads=1, group=1, dim=16, value_dim=16)
     path = save_trace(tmp_path / "trace.safetensors", tensors)
     few = bench("--trace", path, "--heads", "4/2", "--dim", 32, "--tokens", 1300, "--steps", 5)

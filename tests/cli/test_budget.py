@@ -1,4 +1,4 @@
-"""tamis attend --budget: what it reads, certifies, writes and reports."""
+"""tamis attend --budget: its reads, certificates, output files and reports."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def rows_of(path, layer):
 
 
 def attend(path, tmp_path, *args, status=0, **options):
-    """Runs with --check and --out; the report and the path of the file."""
+    """Runs with --check and --out; returns the report and the path of the file."""
     out = tmp_path / "out.safetensors"
     done = tamis("attend", path, "--check", "--json", "--out", out, *args, status=status, **options)
     return json.loads(done.stdout), out
@@ -39,7 +39,7 @@ def attend(path, tmp_path, *args, status=0, **options):
 
 @pytest.fixture(scope="module")
 def medium(tmp_path_factory):
-    """Queries that see 1 to 2500 keys: few enough for dense, and not."""
+    """Queries that see 1 to 2500 keys: some few enough to be computed densely, some not."""
     return save_trace(
         tmp_path_factory.mktemp("medium") / "medium.safetensors", make_tensors([2, 5], **SHAPE)
     )
@@ -64,7 +64,7 @@ def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget
     assert np.all(error <= rows["error"])
     assert np.all(np.abs(rows["lse"] - exact_lse) <= rows["lse_error"])
     assert np.all((rows["tau"] >= 0) & (rows["tau"] <= 1)) and np.all(rows["grade"] == 0)
-    # What --check measured is what is measured here, in another order of summation.
+    # --check must have measured the same as this test, except for the order of summation.
     assert report["error"]["true"]["max"] == pytest.approx(error.max(), rel=1e-6, abs=1e-12)
     relative = np.sort((error / np.linalg.norm(exact, axis=-1)).ravel())
     assert report["relative_error"]["max"] == pytest.approx(relative[-1], rel=1e-6, abs=1e-12)
@@ -73,7 +73,7 @@ def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget
     dense = rows["dense"] == 1
     assert np.all(rows["keys"] <= seen) and np.all(rows["keys"] >= 0)
     assert np.array_equal(rows["keys"][dense], np.broadcast_to(seen, dense.shape)[dense])
-    short = seen < 1024  # kept as it was appended, as a whole
+    short = seen < 1024  # kept raw as a whole
     element = tensors["layers.0.k"].dtype.itemsize
     assert np.all(dense[:, short])
     assert np.all(rows["bytes"][:, short] == seen[short] * (32 + 24) * element)
@@ -89,7 +89,7 @@ def test_results_are_within_their_certificates_of_f64_attention(tmp_path, budget
 
 
 def test_what_a_window_drops_is_at_most_its_certified_tau(tmp_path):
-    """The one budget whose kept keys are known from outside: tau is the softmax of the others."""
+    """The only budget whose kept keys are known from outside: tau is the softmax of the others."""
     tensors = make_tensors([0], **SHAPE)
     path = save_trace(tmp_path / "trace.safetensors", tensors)
     _, out = attend(path, tmp_path, "--budget", "window:200,4")
@@ -99,7 +99,7 @@ def test_what_a_window_drops_is_at_most_its_certified_tau(tmp_path):
     seen = tensors["positions"][:, None] + 1
     dropped = np.where((place >= 4) & (place < seen - 200), weights, 0).sum(axis=-1)
     dropped[rows["dense"] == 1] = 0
-    # Raw tokens are read as well, at most two blocks of them.
+    # Raw tokens are read too; they fill at most two blocks.
     kept = np.where((place >= 4) & (place < seen - 200) & (place < seen - 456), weights, 0).sum(axis=-1)
     kept[rows["dense"] == 1] = 0
     assert np.all(kept <= rows["tau"]) and dropped.max() > 0
@@ -147,7 +147,7 @@ def test_saving_time_keeps_the_certificates(medium, tmp_path):
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_queries_that_see_few_keys_have_the_bits_of_dense_attention(tmp_path, causal):
-    """Up to 8 rows per KV head --dense runs the engine that short sequences are read by."""
+    """With up to 8 rows per KV head, --dense runs the engine that also reads short sequences."""
     tensors = make_tensors([4], tokens=700, queries=2, kv_heads=2, group=4, dim=64, value_dim=64)
     path = save_trace(tmp_path / "trace.safetensors", tensors, causal)
     report, out = attend(path, tmp_path, "--budget", "mass:0.05")
@@ -394,8 +394,8 @@ def liar(tmp_path_factory):
 def test_a_lie_is_found_and_the_answer_is_no(liar, medium, tmp_path, lie):
     env = os.environ | {"LD_PRELOAD": str(liar), "LIE": lie}
     report, _ = attend(medium, tmp_path, "--budget", "mass:0.05", "--layer", 2, status=1, env=env)
-    # One head of 6 spoiled at every step, or every head; at the first step, with one key, lse and output
-    # of dense attention may be exact.
+    # At every step one of 6 heads is spoiled, or every head. At the first step there is one key,
+    # so that lse and output of dense attention may be exact.
     one_head = lie.startswith("output")
     assert (4 if one_head else 24) <= report["violations"] <= (6 if one_head else 36)
     assert (

@@ -1,4 +1,4 @@
-"""tamis decide: what it answers is known of these patterns, and what it writes proves it to NumPy as well."""
+"""tamis decide: known answers are found, and NumPy checks the proofs in the written files."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def random_half(rows, columns, seed):
 
 
 def check_witness(a, path, columns, hidden=None):
-    """Both forms that the file holds, in exact arithmetic; returns its tensors."""
+    """Checks both forms that the file holds, in exact arithmetic; returns its tensors."""
     tensors = load_file(path)
     n = a.shape[0]
     with safe_open(path, "np") as file:
@@ -71,7 +71,7 @@ def check_witness(a, path, columns, hidden=None):
 
 
 def proved(folder, a, *args):
-    """The report, after all that it claims was checked from its files, here and by tamis verify."""
+    """Checks all claims of the report from its files, here and by tamis verify; returns it."""
     pattern, w, r = save_pattern(folder / "a.npy", a), folder / "w", folder / "r"
     for old in (w, r):
         old.unlink(missing_ok=True)
@@ -136,18 +136,18 @@ def test_a_dimension_asked_about(tmp_path, name):
 
 @pytest.mark.parametrize("doublings", [4, 5, 6])
 def test_hadamard_signs_need_what_forster_says(tmp_path, doublings):
-    # A row of ones is there already, so sign-rank is at least sqrt(n) and d_min one less.
+    # The pattern has a row of ones, so its sign-rank is at least sqrt(n) and d_min is one less.
     bound = int(np.ceil(2 ** (doublings / 2))) - 1
     a = hadamard(doublings)
     said = proved(tmp_path, a, "--dim", bound - 1, "--no-solvers")
     assert said["verdict"] == "no" and said["lower"] >= bound
-    if doublings == 6:  # too many for the full sets of this matrix
+    if doublings == 6:  # this matrix has too many full sets
         assert said["evidence"]["lower"]["grounds"] == "spectral"
         assert "64 rows and 64 columns" in said["evidence"]["lower"]["words"]
 
 
 def test_queries_and_keys_of_one_input(tmp_path):
-    """Where the algorithm as printed errs, and a pattern that only c of both signs would produce."""
+    """A case where the printed algorithm errs, and a pattern that needs c of both signs."""
     said = proved(tmp_path, np.array([[1.0, 0, 0], [0, 0, 1], [1, 1, 1]]), "--dim", 1, "--hidden", 1)
     assert (said["verdict"], said["upper"], said["hidden"]) == ("yes", 1, 1)
     a = np.array([[0.0, 0, 1], [0, 1, 0], [0, 1, 0]])

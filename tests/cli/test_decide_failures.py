@@ -1,4 +1,4 @@
-"""tamis decide and refutations: bad input, places that cannot be written, limits of time, Ctrl-C."""
+"""tamis decide and refutations: bad input, paths that cannot be written, time limits, Ctrl-C."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_a_short_time_limit_leaves_it_open_with_bounds(tmp_path):
 
 @pytest.mark.parametrize("n", [2000, 20000])
 def test_many_rows_do_not_outlast_the_limit_for_minutes(tmp_path, n):
-    """Searches over all pairs of columns look at the clock; the program ends long before its test gives up."""
+    """Searches over all pairs of columns obey the clock, so the program ends before the test."""
     tamis("pattern", "block", "--n", n, "--size", 1, "--out", tmp_path / "a.mtx")
     said = json.loads(tamis("decide", tmp_path / "a.mtx", "--time-limit", 0.5, "--json").stdout)
     assert said["lower"] == 2 and (said["upper"] or 2) >= 2
@@ -129,7 +129,7 @@ def test_ctrl_c_gives_the_bounds_so_far(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("cadical"), reason="cadical is not installed: not run")
 def test_ctrl_c_while_a_solver_runs_leaves_no_process(tmp_path):
-    """Hadamard signs of 16 keep it busy."""
+    """Hadamard signs of size 16 keep the solver busy."""
     pattern = save_pattern(tmp_path / "a.npy", hadamard(4))
     running = subprocess.Popen(
         [program(), "decide", pattern, "--time-limit", "1e6"],

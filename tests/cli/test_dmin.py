@@ -1,4 +1,4 @@
-"""tamis dmin: searches and estimates, their JSON, and what is refused."""
+"""tamis dmin: searches and estimates, their JSON, and refused arguments."""
 
 import json
 
@@ -16,7 +16,7 @@ def test_a_search_reports_d_min_draws_and_p():
     (search,) = found["searches"]
     assert search["p"] == found["p"] == 1 / search["draws_at_d_min"]
     assert search["p_low"] < found["p"] < search["p_high"]
-    # Every smaller d of the grid used up its 64 draws.
+    # Every smaller d of the grid took all of its 64 draws.
     assert found["draws"] == 64 * (found["d_min"] // 8 - 1) + search["draws_at_d_min"]
     assert found["bound"]["vacuous"] and found["sharper_bound"]["d"] <= found["bound"]["d"]
 

@@ -1,4 +1,4 @@
-"""Topics without a relevant document: the file is refused, or with --drop-empty they are left out and named."""
+"""Topics without a relevant document are refused, or omitted and listed with --drop-empty."""
 
 import json
 

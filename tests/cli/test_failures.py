@@ -1,4 +1,4 @@
-"""Bad usage, bad input and failures: one sentence, the right exit status, nothing left behind."""
+"""Bad usage, bad input and failures: one sentence, the right exit status, and no files left."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def header_and_data(path):
 
 
 def rewrite(path, change=None, text=None):
-    """Writes the file again with a changed header, its data untouched."""
+    """Writes the file again with a changed header and unchanged data."""
     header, data = header_and_data(path)
     if change:
         change(header)
@@ -192,7 +192,7 @@ def test_bad_input_is_one_sentence_that_names_the_file(name, trace, tmp_path):
     change, part = INPUT[name]
     change(trace)
     before = digest(trace) if trace.is_file() else None
-    limit = 2 << 30  # bytes of address space: a lie in a header must not become an allocation
+    limit = 2 << 30  # bytes of address space; a false size must not become an allocation
     done = tamis(
         "attend", trace, "--dense", "--out", tmp_path / "out.safetensors", "--threads", 1, status=2,
         preexec_fn=address_space(limit),
@@ -222,7 +222,7 @@ def test_info_refuses_a_bad_header_too(trace):
 
 @pytest.fixture
 def damaged(tmp_path):
-    """A trace whose numbers are refused: an error about anything else was found before they were read."""
+    """A trace with bad numbers: any other error was thus found before the numbers were read."""
     tensors = make_tensors([3])
     tensors["layers.3.q"].flat[0] = np.nan
     return save_trace(tmp_path / "damaged.safetensors", tensors)
@@ -255,7 +255,7 @@ def test_a_long_name_and_a_link_to_no_file_yet_are_written(trace, tmp_path):
 
 
 def test_a_full_disk_leaves_no_partial_file(trace, tmp_path):
-    """A limit on file size stands in for a full disk: writing fails half way."""
+    """A limit on file size stands in for a full disk: writing fails halfway."""
 
     def small_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -279,7 +279,7 @@ def test_a_full_disk_under_standard_output_is_a_failure():
 
 @pytest.fixture(scope="module")
 def slow_trace(tmp_path_factory):
-    """Seconds of work for the f64 check on one thread."""
+    """A trace whose f64 check takes seconds on one thread."""
     tensors = make_tensors(
         [0], tokens=8192, queries=512, kv_heads=1, group=8, dim=64, value_dim=64, dtype="f32"
     )
@@ -316,7 +316,7 @@ int fsync(int fd) {
 
 
 def while_writing(trace, folder, seconds, **options):
-    """A run that is about to rename its finished temporary file, and takes that long to sync it first."""
+    """A run about to rename its finished temporary file; it first syncs it for `seconds`."""
     compiler = shutil.which("cc")
     if compiler is None or sanitized():
         pytest.skip("needs a compiler and a program without sanitizers: not run")

@@ -1,4 +1,4 @@
-"""No command writes to a file that it reads, nor to one file twice, by whatever names they are given."""
+"""No command writes to a file that it reads, or writes one file twice, whatever their names."""
 
 import os
 import re
@@ -30,7 +30,7 @@ FILES = {
     "manual": {},
     "completion": {},
 }
-# What options take that is not the name of a file.
+# Values of options that are not names of files.
 PLAIN = {
     "BUDGET",
     "H/KV",
@@ -62,7 +62,7 @@ BESIDE = ["-wal", "-shm", "-journal", ".lock"]
 
 
 def values_of(command):
-    """What the options and arguments of a command take, by the manual."""
+    """The values that a command's options and arguments take, according to the manual."""
     section = MANUAL.split(f"\n## tamis {command}\n")[1].split("\n## ")[0]
     for heading in re.findall(r"^- `(.+?)`", section, re.M):
         name, _, value = heading.partition(" ")
@@ -71,18 +71,18 @@ def values_of(command):
 
 @pytest.mark.parametrize("command", re.findall(r"^## tamis (\S+)$", MANUAL, re.M))
 def test_it_is_known_what_every_option_does_with_files(command):
-    """An option that is missing in FILES would be missing in all tests below."""
+    """All tests below would miss an option that is missing in FILES."""
     for name, value in values_of(command):
         if name in FILES[command]:
             assert value in ("FILE", "TRACE", "PATTERN", "WITNESS", "BUDGET")
         else:
-            words = value == value.lower()  # a switch, or words to choose from
+            words = value == value.lower()  # a switch, or a choice of words
             assert words or value in PLAIN, f"{command} {name} takes {value}: does it name a file?"
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A file for everything that is read."""
+    """A file for everything that a command can read."""
     folder = tmp_path / "files"
     folder.mkdir()
     trace = save_trace(folder / "TRACE", make_tensors([3]))
@@ -112,7 +112,7 @@ def words_of(command, files):
 
 
 def files_of(command, folder, **given):
-    """Every argument has its file, and the options that are `given` theirs."""
+    """Every argument gets its own file, and each option in `given` gets the file named there."""
     files = {name: folder / name for name in FILES[command] if not name.startswith("--")}
     if command == "sweep":
         files = {"--store": folder / "store"}
@@ -122,7 +122,7 @@ def files_of(command, folder, **given):
 
 
 def all_of(folder):
-    """Names, what they are, and what they hold."""
+    """All names in the folder, with their types and contents."""
     return {
         str(path): (path.lstat().st_ino, path.is_symlink(), path.read_bytes() if path.is_file() else b"")
         for path in folder.rglob("*")
@@ -130,7 +130,7 @@ def all_of(folder):
 
 
 def other_names(folder, name, exists):
-    """The ways to name a file a second time."""
+    """Other ways to name the same file."""
     (folder.parent / "linked").symlink_to(folder)
     link = folder / "link"
     link.symlink_to(name)
@@ -191,7 +191,7 @@ def test_names_of_temporary_files_are_not_taken(folder):
 
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/stdout"])
 def test_devices_and_pipes_are_not_one_file(folder, device):
-    """They are refused for what they are, not for being named twice."""
+    """They are refused because of their type, not because they are named twice."""
     files = files_of("decide", folder, **{"--out": device, "--refutation": device})
     expect_refused("decide", files, folder, f"--out: {device}: is a pipe, a device")
 
@@ -230,7 +230,7 @@ int open(const char* path, int flags, ...) {
 
 
 def test_names_are_one_where_the_file_system_says_so(folder, tmp_path):
-    """A file system that looks at no case, made up of the calls that a program asks it with."""
+    """Imitates a file system that ignores case, by replacing the calls that a program makes."""
     compiler = shutil.which("cc")
     if compiler is None or sanitized():
         pytest.skip("needs a compiler and a program without sanitizers: not run")

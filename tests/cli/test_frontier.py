@@ -1,4 +1,4 @@
-"""tamis frontier: points, marks and chart; each point is what tamis realise finds at that dimension."""
+"""tamis frontier: points, marks and chart; each point equals tamis realise at that dimension."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def test_weak_conditions_have_no_bounds(pattern, tmp_path):
 
 
 def layers_with(layers, mark):
-    """Data of the layers whose marks are of that kind."""
+    """The data of the layers that have marks of this kind."""
     return [
         layer["data"]["values"]
         for layer in layers
@@ -107,7 +107,7 @@ def test_vega_is_a_chart_of_the_same_numbers(pattern, tmp_path):
 def test_vega_marks_bounds_that_say_something(tmp_path):
     convert = pytest.importorskip("vl_convert")
     pattern = save_pattern(tmp_path / "a.npy", np.eye(2000))
-    # Bounds fall with log(gamma/eps1)/eps2, and eye has the fewest nonzeros.
+    # Bounds fall with log(gamma/eps1)/eps2, and `eye` has the fewest nonzeros.
     loose = ["--eps1", 0.99, "--eps2", 100, "--dims", "4", "--steps", 2]
     said = frontier(pattern, *loose, "--vega", tmp_path / "v.json")
     assert 0 < said["bound_sharper"] <= said["bound_6"] <= 2000

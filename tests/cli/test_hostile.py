@@ -1,4 +1,4 @@
-"""Files that claim far more than they hold: memory follows their size, time its limit."""
+"""Files that claim far more than they hold: memory follows their size, and time has a limit."""
 
 import json
 import resource
@@ -9,13 +9,13 @@ import pytest
 from conftest import sanitized, sentence_of, tamis
 from safetensors.numpy import save_file
 
-MEMORY = 1 << 29  # of address space, most of which the program and its libraries take at rest
+MEMORY = 1 << 29  # bytes of address space; the program takes most of it at rest
 MANY = 2**31 - 1  # columns
 COLUMNS = [10**7, MANY]
 
 
 def confined(*args, status=0):
-    """Runs the program with so much address space and no more."""
+    """Runs the program with this much address space."""
     return tamis(
         *args, "--threads", 1, status=status,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
@@ -30,7 +30,7 @@ def _no_sanitizer():
 
 @pytest.fixture(params=COLUMNS, ids=str)
 def wide(request, tmp_path):
-    """Columns 1 and the last are equal, the others but two are empty: dimension 2."""
+    """Column 1 equals the last, two others have an entry and the rest none. d_min is 2."""
     path = tmp_path / "wide.mtx"
     path.write_text(
         "%%MatrixMarket matrix coordinate pattern general\n"

@@ -1,4 +1,4 @@
-"""tamis info: the build, and what a trace holds."""
+"""tamis info: the build, and the contents of a trace."""
 
 import json
 import os

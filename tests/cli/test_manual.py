@@ -1,4 +1,4 @@
-"""Help, manual and completion come from one description: they are complete, current and true."""
+"""Help, manual and completion come from one description: complete, up to date and correct."""
 
 import os
 import re

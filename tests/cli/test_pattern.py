@@ -1,4 +1,4 @@
-"""tamis pattern: what is made and described is what NumPy makes of the file, and wrong options are named."""
+"""tamis pattern: files that it makes and describes agree with NumPy; wrong options are named."""
 
 import json
 
@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 
 def read_market(path):
-    """A coordinate file as a dense matrix."""
+    """Reads a coordinate file as a dense matrix."""
     lines = path.read_text().splitlines()
     assert lines[0] == "%%MatrixMarket matrix coordinate real general"
     rows, columns, count = map(int, lines[1].split())
@@ -22,7 +22,7 @@ def read_market(path):
 
 
 def make(tmp_path, *args):
-    """The pattern that was written, as a matrix, after its description is checked against it."""
+    """Returns the written pattern as a matrix, after checking its description against it."""
     out = tmp_path / "p.mtx"
     made = json.loads(tamis("pattern", *args, "--out", out, "--json").stdout)
     matrix = read_market(out)

@@ -1,4 +1,4 @@
-"""tamis profile: what it measures, checked with NumPy, what it writes and how it fails."""
+"""tamis profile: its measurements, checked with NumPy, its files and its errors."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def profile_json(*args):
 
 
 def numpy_figures(tensors, layer, causal, scale, sinks=1, windows=(64, 256, 1024)):
-    """Figures of every row in f64; k_eps for eps a little larger and a little smaller, which enclose it."""
+    """Figures of every row in f64, with k_eps for eps slightly larger and smaller as bounds."""
     _, _, weights = exact_attention(tensors, layer, causal, scale)
     heads, queries, tokens = weights.shape
     seen = tensors["positions"] + 1 if causal else np.full(queries, tokens)
@@ -129,7 +129,7 @@ def test_heads_are_quantiles_of_their_rows(tmp_path):
             check_quantiles(support["share"], own["k_eps"][:, e] / own["n"])
             check_quantiles(support["null"], own["null"][:, e])
             assert np.all((own["null"][:, e] >= 1) & (own["null"][:, e] <= own["n"]))
-            # Least squares of log k on log n, whatever the law.
+            # Least squares of log k on log n, whatever the law is.
             slope = np.polyfit(np.log(own["n"]), np.log(own["k_eps"][:, e]), 1)[0]
             assert np.isclose(support["C"], slope, rtol=1e-9, atol=1e-9)
             assert support["C_low"] < support["C"] < support["C_high"]
@@ -146,7 +146,7 @@ def check_quantiles(found, values):
 
 
 def test_rules_keep_their_promise_on_held_out_rows(tmp_path):
-    """Recomputed from the rows: what the rule reads, and whether that was enough, over all heads."""
+    """Recomputes from the rows what the rule reads and whether that was enough, over all heads."""
     report = profile_json(DATA, "--rows", tmp_path / "rows.safetensors")
     rows = load_file(tmp_path / "rows.safetensors")
     total = covered = 0
@@ -157,7 +157,7 @@ def test_rules_keep_their_promise_on_held_out_rows(tmp_path):
         assert 0 <= rule["C"] <= 1 and rule["rank"] == np.ceil(0.9 * (rule["rows"] + 1) - 1e-9)
         assert head["budget"] == f"power:{rule['alpha']},{rule['C']}"
         enough = np.minimum(n, np.ceil(rule["alpha"] * n ** rule["C"])) >= k
-        # Held-out rows are among all rows, so neither count of failures can exceed that of all.
+        # Held-out rows are among all rows, so their failures cannot exceed those of all rows.
         held = rule["held_out"]
         assert held["rows"] - held["covered"] <= np.count_nonzero(~enough)
         assert held["low"] <= held["rate"] <= held["high"]
@@ -166,7 +166,7 @@ def test_rules_keep_their_promise_on_held_out_rows(tmp_path):
         bins = head["rules"]["bins"]
         assert sum(b["rows"] for b in bins) == held["rows"]
         assert sum(b["power"]["held_out"]["covered"] for b in bins) == held["covered"]
-    assert covered / total > 0.85  # 1 - delta is 0.9, rows of one text
+    assert covered / total > 0.85  # 1 - delta is 0.9; the rows come from one text
 
 
 def test_a_profile_is_a_budget_for_attend(tmp_path):
@@ -332,7 +332,7 @@ def test_profiles_that_do_not_match_are_refused(tmp_path):
 
 
 def test_profiles_that_do_not_match_are_refused_before_the_work(tmp_path):
-    """The work would fail on a logit that is not finite; the mismatch is found first."""
+    """The work would fail on a logit that is not finite, but the mismatch is found first."""
     tensors = make_tensors([2], dtype="f32")
     path = save_trace(tmp_path / "t.safetensors", tensors)
     tamis("profile", path, "--out", tmp_path / "p.json")
@@ -375,7 +375,7 @@ def test_every_head_without_a_law_says_why(tmp_path):
     text = tamis("profile", DATA).stdout
     report = profile_json(DATA)
     heads = [head for head in report["heads"] if head["law"] == "none"]
-    assert heads  # else the test shows nothing
+    assert heads  # otherwise the test shows nothing
     for head in heads:
         assert f"{head['layer']}:{head['head']}" in text and head["reason"] in text
 

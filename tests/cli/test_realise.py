@@ -1,4 +1,4 @@
-"""tamis realise: what it claims of the witness that it wrote is what NumPy finds in the file."""
+"""tamis realise: NumPy confirms what it claims about the witness that it wrote."""
 
 import json
 import re
@@ -21,13 +21,14 @@ def realise(pattern, *args, status=0):
 
 
 def check(a, out, said, eps1=0.1, eps2=1.0, causal=False, weak=False):
-    """The numbers of the report against those of the file, in f64; returns its tensors."""
+    """Compares the numbers of the report with those of the file, in f64; returns its tensors."""
     tensors = {name: x.astype(np.float64) for name, x in load_file(out).items()}
     q, k = tensors["q"], tensors["k"]
     logits = q @ k.T
     assert q.shape == (a.shape[0], said["dim"]) and k.shape == (a.shape[1], said["dim"])
     found = margins(a, logits, eps1, eps2, causal, weak).min()
-    # Sums of dim products err by at most dim·2^-53 of the product of the norms; a margin has two.
+    # Sums of dim products err by at most dim·2^-53 times the product of the norms; a margin
+    # has two sums.
     norms = np.linalg.norm(q, axis=1).max() * np.linalg.norm(k, axis=1).max()
     off = 4 * (said["dim"] + 4) * 2.0**-53 * norms + 1e-9
     assert said["verified"] and said["margin"] > 0 and found > -off
@@ -81,7 +82,7 @@ def test_other_conditions(tmp_path):
     check(a, out, weak, weak=True)
     assert weak["bound_6"] is weak["paper_norm"] is None
     tamis("verify", pattern, out, "--weak")
-    # Conditions that the witness was not made for are not claimed for it.
+    # The report does not claim conditions that the witness was not made for.
     tamis("verify", pattern, out, status=1)
     tamis("verify", pattern, out, "--eps1", 0.001, status=1)
 
@@ -184,7 +185,7 @@ def test_the_seed_decides_and_threads_do_not(tmp_path, method):
 
     one = file_of("--threads", 1, "--seed", 1)
     assert one == file_of("--threads", 1, "--seed", 1) == file_of("--threads", 3, "--seed", 1)
-    assert one != file_of("--threads", 1, "--seed", 2)  # which the metadata tell, at least
+    assert one != file_of("--threads", 1, "--seed", 2)  # the metadata differ at least
 
 
 def test_nothing_found_is_exit_1_and_no_file(tmp_path):

@@ -1,4 +1,4 @@
-"""tamis sweep: tables, stores, dry runs, status, and what is refused."""
+"""tamis sweep: tables, stores, dry runs, status, and refused arguments."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ from sweeps import GRID, POINTS, command, rows, start, status, sweep, until
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """A run that nothing disturbed: its store and what it said."""
+    """An undisturbed run: its store and its report."""
     store = tmp_path_factory.mktemp("whole") / "s.sqlite"
     return store, sweep(store)
 
@@ -122,12 +122,12 @@ def test_interrupted_it_keeps_what_is_done(tmp_path):
     run.send_signal(signal.SIGINT)
     out, said = run.communicate(timeout=60)
     assert (run.returncode, out) == (-signal.SIGINT, "")
-    assert [path.name for path in tmp_path.iterdir()] == ["s.sqlite"]  # the log was folded in
+    assert [path.name for path in tmp_path.iterdir()] == ["s.sqlite"]  # the log was merged into it
     assert said.startswith("tamis: interrupted; ")
 
 
 def test_interrupted_it_says_how_to_go_on(tmp_path):
-    """The line that it gives is typed into a shell, where names need quotes."""
+    """The command that it suggests is run in a shell, where names need quotes."""
     (tmp_path / "it's here").mkdir()
     store = tmp_path / "it's here" / "s $(x).sqlite"
     grid = [
@@ -170,7 +170,7 @@ def test_a_store_in_use_is_read_but_not_written(tmp_path):
     finally:
         run.kill()
         run.communicate(timeout=60)
-    # The kernel let go of the lock of the killed.
+    # The kernel released the lock of the killed process.
     assert sweep(store)["done"] == POINTS
 
 

@@ -1,4 +1,4 @@
-"""A sweep killed at any moment, on a full disk, or on any number of ranks ends with the same table."""
+"""Sweeps that are killed, meet a full disk or run on many ranks all end with the same table."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ from sweeps import (
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """A run that nothing disturbed: its store, what it said, and how long it took."""
+    """An undisturbed run: its store, its report and how long it took."""
     store = tmp_path_factory.mktemp("whole") / "s.sqlite"
     begin = time.monotonic()
     said = sweep(store)
@@ -64,7 +64,7 @@ def test_killed_at_random_moments_it_resumes_bit_for_bit(seed, done, tmp_path):
 
 
 def copy_store(store, folder):
-    """The store and its log, as they are."""
+    """Copies the store and its log in their current state."""
     folder.mkdir()
     for path in store.parent.glob(store.name + "*"):
         if not path.name.endswith((".lock", "-shm")):
@@ -73,7 +73,7 @@ def copy_store(store, folder):
 
 
 def expect_whole_and_resumable(store, elsewhere, done):
-    """After a full disk: what is there is right, and goes on where there is room."""
+    """After a full disk: what is stored is right, and the sweep resumes where there is room."""
     copy = copy_store(store, elsewhere)
     held = rows(copy)
     assert set(held) <= set(rows(done[0])) and 0 < len(held) < POINTS
@@ -96,7 +96,7 @@ def test_a_full_disk_is_told_and_loses_nothing(done, tmp_path):
 
 @contextlib.contextmanager
 def small_disk(disk, size):
-    """A file system of that size, where this user may mount one."""
+    """A file system of that size, if this user may mount one."""
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
@@ -139,12 +139,12 @@ def test_ranks_do_not_show(count, done, tmp_path):
 
 
 def on_rank_1(words):
-    """Starts the program, but on rank 1 does this with it."""
+    """A command that starts the program, and on rank 1 first runs these shell commands."""
     return ["bash", "-c", f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {words}; fi; exec "$@"', "bash"]
 
 
 def test_a_rank_that_dies_loses_only_its_point(tmp_path):
-    # Points of one length, far more than there are ranks: some are done while others wait.
+    # Points of equal length, far more than ranks: some are done while others wait.
     grid = ["fig3", "--set", "n=192", "--set", "k=1,2", "--set", "gamma=1", "--set", "matrices=12"]
     store, pid = tmp_path / "s.sqlite", tmp_path / "pid"
     begun = start_on_ranks(

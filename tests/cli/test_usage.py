@@ -1,5 +1,5 @@
-"""Command lines that mean nothing, and errors for programs: switches with values, options given twice, names
-that are nearly right, and JSON."""
+"""Invalid command lines and machine-readable errors: switches with values, options given twice,
+names that are nearly right, and JSON."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from test_manual import COMMANDS, MANUAL
 
 
 def options_of(section):
-    """(name, what it takes) of all options in a part of the manual."""
+    """(name, what it takes) for all options in a part of the manual."""
     for heading in re.findall(r"^- `(.+?)`", section, re.M):
         if heading.startswith("-"):
             name, _, value = heading.rpartition("--")[2].partition(" ")
@@ -96,7 +96,7 @@ def test_nothing_absurd_is_guessed(words):
 
 
 def error_of(code, status, *args, **options):
-    """The one object on standard output, and the same sentence on standard error."""
+    """The one object on standard output; standard error must hold the same sentence."""
     done = tamis(*args, status=status, **options)
     error = json.loads(done.stdout)
     assert error == {"error": {"code": code, "message": done.stderr.removeprefix("tamis: ").rstrip("\n")}}
@@ -130,7 +130,7 @@ def test_json_is_not_asked_for_behind_two_dashes():
 
 
 def test_failed_points_are_in_the_object_of_the_sweep(tmp_path):
-    """The object that was asked for is there; another one would make both unreadable."""
+    """The requested object is printed; a second one would make both unreadable."""
     tensors = make_tensors([3], tokens=600, queries=40)
     tensors["layers.3.k"][:] = np.nan
     trace = save_trace(tmp_path / "t", tensors)

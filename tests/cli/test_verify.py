@@ -1,4 +1,4 @@
-"""tamis verify: its verdicts are those of NumPy on the same files, and every bad pair of files is named."""
+"""tamis verify: its verdicts agree with NumPy on the same files, and bad files are named."""
 
 import json
 
@@ -12,7 +12,7 @@ EPS = {"eps1": "0.1", "eps2": "1", "causal": "false", "weak": "false"}
 
 
 def planted(n, seed, causal=False):
-    """A pattern and logits that realise it, with room to spare."""
+    """A pattern and logits that realise it with some margin."""
     random = np.random.default_rng(seed)
     a = np.where(random.random((n, n)) < 0.2, random.choice([1.0, 3.0], (n, n)), 0) + np.eye(n)
     if causal:
@@ -26,7 +26,7 @@ def planted(n, seed, causal=False):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_agrees_with_numpy(tmp_path, causal, dtype):
     a, logits = planted(30, 1, causal)
-    logits[7, 3 if a[7, 3] == 0 else 4] += 2.5  # spoils a row or leaves it
+    logits[7, 3 if a[7, 3] == 0 else 4] += 2.5  # spoils a row or leaves it as it is
     q, k = logits.astype(dtype), np.eye(30, dtype=dtype)
     pattern = save_pattern(tmp_path / "a.npy", a)
     save_file({"q": q, "k": k}, tmp_path / "w", EPS | {"causal": str(causal).lower(), "seed": "5"})
@@ -62,7 +62,7 @@ def test_inputs_and_weights(tmp_path):
 
 
 STRICT = {"eps1": 0.1, "eps2": 1, "causal": False, "weak": False}
-# How logits are spoilt, what the file then says of itself, and what that means.
+# How logits are spoilt, what the file then claims, and the conditions that this means.
 EASY = {
     "weak": (1e-30, {"weak": "true"}, {"eps1": None, "eps2": None, "causal": False, "weak": True}),
     "eps1": (0.01, {"eps1": "0.99999", "eps2": "1.5"}, STRICT | {"eps1": 0.99999, "eps2": 1.5}),

@@ -1,4 +1,4 @@
-"""Patterns and witnesses for the tests of verify, realise and frontier, and NumPy's opinion of them."""
+"""Patterns and witnesses for the tests of verify, realise and frontier, checked with NumPy."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def margins(a, logits, eps1=0.1, eps2=1.0, causal=False, weak=False):
 
 
 def cycles(n, seed, gamma=2.0, causal=False):
-    """Two nonzeros in every row and column; causal: the diagonal and one before it."""
+    """Two nonzeros in every row and column; if causal, the diagonal and the column before it."""
     random = np.random.default_rng(seed)
     first = np.arange(n) if causal else random.permutation(n)
     second = random.integers(0, np.maximum(np.arange(n), 1)) if causal else np.roll(first, 1)

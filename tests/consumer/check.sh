@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs a build into a temporary prefix and uses it as a stranger would: find_package from C++ and
-# from C, and pkg-config; then moves the prefix and does it again. Usage: check.sh BUILD_DIR
+# Installs a build into a temporary prefix and uses it as a user would, with find_package
+# from C++ and from C and with pkg-config. Then moves the prefix and does it again.
+# Usage: check.sh BUILD_DIR
 set -euo pipefail
 sources=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -15,7 +16,8 @@ quietly() { # quietly COMMAND…: its output only if it fails
   }
 }
 
-with_cmake() { # with_cmake PREFIX NAME OPTION…: configures and builds the consumer, outputs in $work/NAME
+# with_cmake PREFIX NAME OPTION… configures and builds the consumer, with outputs in $work/NAME.
+with_cmake() {
   local prefix=$1 name=$2
   shift 2
   quietly cmake -S "$sources" -B "$work/$name" -DCMAKE_PREFIX_PATH="$prefix" "$@"
@@ -55,7 +57,8 @@ command -v pkg-config >/dev/null || {
 }
 quietly cmake --install "$build" --prefix "$work/prefix"
 use "$work/prefix" first
-# The engine alone: what links it needs the C++ runtime and nothing else, and its headers name no lab.
+# Installs the engine alone: a program that links it needs only the C++ runtime, and no header
+# mentions the lab.
 quietly cmake --install "$build" --prefix "$work/engine" --component engine
 if [ -n "$(find "$work/engine" -path '*lab*')" ]; then
   echo "the component engine brings files of the lab: $(find "$work/engine" -path '*lab*')"

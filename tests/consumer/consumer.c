@@ -1,4 +1,4 @@
-/* A C program of somebody else: tamis.h alone. */
+/* A user's program in C that includes tamis.h alone. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static void vectors(float* x, double phase) {
   for (i = 0; i < DIM; ++i) x[i] = (float)sin(phase * (i + 1));
 }
 
-/* Decodes TOKENS tokens; at the end sparse attention must be as near to dense as its certificate
- * says, dense attention being within its own rounding of the truth. */
+/* Decodes TOKENS tokens. At the end sparse attention must be as near to dense attention as its
+ * certificate says, where dense attention is within its own rounding bound of the truth. */
 static int decode(tamis_cache* cache, tamis_workspace* workspace) {
   static float keys[TOKENS][DIM], values[TOKENS][DIM];
   const tamis_sequence sequence = 42;

@@ -1,4 +1,4 @@
-// A program of somebody else: finds tamis, attends, and catches an error thrown inside the library.
+// A user's program in C++: finds tamis, attends, and catches an error thrown inside the library.
 #include <cmath>
 #include <cstdio>
 #include <string>

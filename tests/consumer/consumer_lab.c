@@ -1,4 +1,4 @@
-/* A C program of somebody else that uses the lab: tamis_lab.h alone. */
+/* A user's program in C that uses the lab and includes tamis_lab.h alone. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// A program of somebody else that uses the lab: a witness is found and verified, and an error
-// thrown in one library is caught as the other's type.
+// A user's program in C++ that uses the lab: it finds and verifies a witness, and catches an error
+// thrown in one library by the type of the other.
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-/* Loads the library, lets its threads work, unloads it again, some times over: a plug-in's life.
+/* Loads the library, lets its threads work and unloads it again, five times, as a plug-in would.
  * Usage: unload LIBRARY */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 static void* library;
 
-/* ISO C has no cast from an object's address to a function's. */
+/* ISO C has no cast from an object pointer to a function pointer. */
 static void look_up(const char* name, void* function) {
   void* const found = dlsym(library, name);
   if (found == NULL) {

@@ -1,7 +1,7 @@
-// AVX-512 on a CPU that has only AVX2: the intrinsics that src/kernels/avx512.cpp and vnni.cpp use,
-// as the instruction set reference defines them, one lane at a time. The tests compile these files
-// a second time with this header found before the compiler's, and run them where the real targets
-// cannot run.
+// AVX-512 on a CPU that has only AVX2: the intrinsics used in src/kernels/avx512.cpp and vnni.cpp,
+// one lane at a time, as the instruction set reference defines them. The tests compile these files
+// a second time with this header found before the compiler's, and run them on machines where the
+// real targets cannot run.
 #pragma once
 
 #include_next <immintrin.h>
@@ -61,14 +61,14 @@ inline __mmask16 less(m512 a, m512 b) {
 inline m512 blend(__mmask16 k, m512 a, m512 b) {
   return each([&](int i) { return bit(k, i) ? b[i] : a[i]; });
 }
-/// What cvtps2dq gives: the nearest integer, or INT_MIN outside the range and for NaN.
+/// The result of cvtps2dq: the nearest integer, or INT_MIN outside the range and for NaN.
 inline std::int32_t nearest(float x) {
   return x >= -0x1p31F && x < 0x1p31F ? static_cast<std::int32_t>(std::nearbyint(x)) : INT32_MIN;
 }
 inline __m256 half_of(m512 x, int which) {
   return read<__m256>(reinterpret_cast<const char*>(&x) + 32 * which);
 }
-/// In the order of GCC's own definition: halves, quarters, then pairs.
+/// Combines the lanes in the order of GCC's own definition: halves, quarters, then pairs.
 inline float fold(m512 x, auto f) {
   for (int width = lanes / 2; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) x[i] = f(x[i], x[i + width]);
@@ -88,7 +88,7 @@ inline m512i first_bytes(std::uint64_t k, const void* p) {
   return read<m512i>(x);
 }
 
-/// 16-bit lane i of 32.
+/// 16-bit lane i of the 32 lanes.
 inline std::int16_t short_of(const m512i& x, int i) {
   return read<std::int16_t>(reinterpret_cast<const char*>(&x) + 2 * i);
 }
@@ -98,7 +98,7 @@ inline m512i each_short(auto f) {
   return read<m512i>(y);
 }
 inline std::uint8_t byte_of(const void* x, int i) { return static_cast<const std::uint8_t*>(x)[i]; }
-/// The lowest bits of each 32-bit lane.
+/// Keeps the lowest bits of each 32-bit lane.
 template <class Narrow, class To>
 To narrow(m512i x) {
   Narrow y[lanes];
@@ -123,7 +123,7 @@ inline std::int32_t sum_of(m512i x) {
   for (int i = 0; i < lanes; ++i) sum += x[i];
   return sum;
 }
-/// The lanes whose bit is set, in order, then zeros.
+/// The lanes whose bit is set, in order, followed by zeros.
 template <class Vector>
 Vector compress(__mmask16 k, Vector x) {
   Vector y{};
@@ -131,7 +131,7 @@ Vector compress(__mmask16 k, Vector x) {
     if (bit(k, i)) y[n++] = x[i];
   return y;
 }
-/// Lanes of a and b in turn, from quarter to quarter, made half as wide and unsigned.
+/// Alternates quarters of a and b, with lanes made half as wide, saturated and unsigned.
 template <class From, class To>
 m512i pack(m512i a, m512i b) {
   constexpr int n = 16 / sizeof(From);  // lanes of a quarter
@@ -145,7 +145,7 @@ m512i pack(m512i a, m512i b) {
   }
   return read<m512i>(z);
 }
-/// 64-bit lane i of 8.
+/// 64-bit lane i of the 8 lanes.
 inline std::uint64_t long_of(const m512i& x, int i) {
   return read<std::uint64_t>(reinterpret_cast<const char*>(&x) + 8 * i);
 }
@@ -154,7 +154,7 @@ inline m512i each_long(auto f) {
   for (int i = 0; i < lanes / 2; ++i) y[i] = f(i);
   return read<m512i>(y);
 }
-/// Lanes of a and b in turn, from the first or second half of every 128 bits.
+/// Alternates lanes of a and b, taken from the first or second half of every 128 bits.
 template <class Lane>
 m512i interleave(m512i a, m512i b, int half) {
   constexpr int n = 16 / sizeof(Lane);
@@ -177,7 +177,7 @@ inline __m256i low_bytes(m512i x) {
   for (int i = 0; i < 32; ++i) y[i] = static_cast<std::uint8_t>(short_of(x, i));
   return read<__m256i>(y);
 }
-/// Unsigned bytes of a by signed bytes of b, four to a lane.
+/// Adds the products of unsigned bytes of a and signed bytes of b, four per lane.
 inline m512i dot_bytes(m512i sum, m512i a, m512i b) {
   return each_integer([&](int i) {
     std::int32_t total = sum[i];
@@ -186,7 +186,7 @@ inline m512i dot_bytes(m512i sum, m512i a, m512i b) {
     return total;
   });
 }
-/// Sixteen floats as f16, rounded as `how` says.
+/// Converts sixteen floats to f16 with rounding mode `how`.
 template <int how>
 __m256i halves(m512 x) {
   std::uint16_t y[lanes];
@@ -324,11 +324,12 @@ __m256i halves(m512 x) {
   tamis::emulated::each_integer( \
       [v_ = (x)](int i) { return static_cast<std::int32_t>(tamis::emulated::half(v_, i)); })
 
-/// The only comparison that is emulated.
+/// Fails to compile unless `how` is the one comparison that is emulated.
 template <int how>
 constexpr void static_assert_less() {
   static_assert(how == _CMP_LT_OQ);
 }
 
-// Vectors of 512 bits have no register here to be kept in.
+// The kernels use asm to keep 512-bit vectors in registers. Emulated vectors have no such
+// register, so asm does nothing here.
 #define asm(...) static_cast<void>(0)

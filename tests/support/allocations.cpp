@@ -7,7 +7,7 @@
 namespace {
 
 std::atomic<std::int64_t> count{0};
-/// Calls before the one that fails on this thread; negative for none.
+/// Calls that still succeed on this thread before one fails; negative if none is to fail.
 thread_local std::int64_t until_failure = -1;
 thread_local bool has_failed = false;
 
@@ -15,8 +15,8 @@ thread_local bool has_failed = false;
 
 #if defined(TAMIS_UNDER_TSAN) && defined(__clang__)
 
-// Clang's thread sanitizer has an operator new that no other may replace, and tells of what it
-// allocates.
+// Clang's thread sanitizer has an operator new that cannot be replaced; it reports its allocations
+// through this hook.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
                                                                              std::size_t),
                                                          void (*free_hook)(const volatile void*));

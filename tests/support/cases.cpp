@@ -49,7 +49,7 @@ std::vector<Case> attention_cases() {
   std::vector<Case> cases;
   const DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   for (const DType dtype : dtypes) {
-    // Head sizes, for a few queries and for many.
+    // Head sizes, for few and for many queries.
     for (const std::int64_t d :
          {1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 40, 64, 65, 80, 96, 127, 128, 192, 255, 256})
       for (const std::int64_t queries : {1, 13})
@@ -57,20 +57,20 @@ std::vector<Case> attention_cases() {
     cases.push_back(make(2, 2, 1, 1024, 1000, 130, dtype));
     cases.push_back(make(2, 2, 9, 192, 128, 200, dtype));  // keys and values of different sizes
     cases.push_back(make(2, 2, 2, 24, 200, 200, dtype));
-    // Numbers of keys: none, one, around pages and spans, several pages.
+    // Numbers of keys: none, one, around the sizes of pages and spans, several pages.
     for (const std::int64_t n :
          {0, 1, 2, 7, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2500})
       for (const std::int64_t queries : {1, 20})
         cases.push_back(make(2, 2, queries, 24, 24, n, dtype));
-    // Groups, and rows per KV head on both sides of the line between decode and prefill.
+    // Groups, with numbers of rows per KV head on both sides of the switch from decode to prefill.
     for (const std::int64_t group : {1, 2, 3, 4, 5, 8, 12})
       for (const std::int64_t queries : {1, 2, 3, 17})
         cases.push_back(make(3, group, queries, 32, 32, 300, dtype));
-    // Groups with head sizes that leave a tail on every target.
+    // Groups with head sizes that leave a remainder after the vectors of every target.
     for (const std::int64_t group : {2, 3, 4, 7, 8})
       for (const std::int64_t d : {5, 17, 33, 80})
         cases.push_back(make(2, group, 1, d, d + 4, 150, dtype));
-    // Masks across spans, and KV heads of different length.
+    // Masks across spans, and KV heads of different lengths.
     for (const std::int64_t queries : {1, 2, 3, 25}) {
       Case c = make(3, 2, queries, 40, 40, 2500, dtype);
       c.causal = true;
@@ -82,7 +82,7 @@ std::vector<Case> attention_cases() {
       c.ragged = true;
       cases.push_back(c);
     }
-    // Numbers and masks.
+    // Kinds of numbers, with and without masks.
     for (const Kind kind : {Kind::huge_logits, Kind::denormals, Kind::ties, Kind::one_hot,
                             Kind::outliers, Kind::zero_queries, Kind::normal})
       for (const std::int64_t queries : {1, 2, 40}) {
@@ -121,7 +121,8 @@ Problem::Problem(const Case& c) : shape_(c.shape), tokens_(c.tokens) {
   const DType dtype = shape_.dtype;
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
 
-  // Pages of their own, exactly as long as their tokens, so that a sanitizer sees any read beyond.
+  // Each page is allocated exactly as long as its tokens, so that a sanitizer sees any
+  // read beyond it.
   const std::int64_t pages = (tokens_ + page_tokens - 1) / page_tokens;
   table_.resize(size(2 * shape_.kv_heads * pages));
   const auto add_pages = [&](std::int64_t first, const std::vector<float>& from, std::int64_t head,
@@ -185,7 +186,8 @@ Rounding Problem::bound(std::int64_t row) const {
   const std::int64_t keys = seen_by(row);
   double squares = 0;
   for (const float x : q().row(row)) squares += static_cast<double>(x) * x;
-  // The norms and the reference are f64: 1e-12 covers their own rounding many times over.
+  // Norms and reference are computed in f64; a factor of 1 + 1e-12 more than
+  // covers their rounding.
   constexpr double up = 1 + 1e-12;
   return attention_rounding(shape_, keys, std::sqrt(squares) * up,
                             largest_norm(numbers_.k, shape_.head_dim, head, keys) * up,

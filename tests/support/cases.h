@@ -1,5 +1,5 @@
-// The one list of attention cases. Every path that computes attention runs all of them: each SIMD
-// target through the C++ API and the C ABI, and whatever engine comes later.
+// The list of attention cases. Every path that computes attention runs all of them: each SIMD
+// target through the C++ API and through the C ABI.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,22 @@ struct Case {
   Shape shape;
   std::int64_t tokens = 1;
   Kind kind = Kind::normal;
-  bool causal = false;       ///< the queries are the last ones of the text; otherwise all see all
-  bool masked = false;       ///< seen counts are drawn, the first being 0
-  bool padded_rows = false;  ///< rows of a page lie further apart than their length
+  bool causal = false;  ///< queries are the last tokens of the text; otherwise each sees all keys
+  bool masked = false;  ///< the number of keys that a query sees is drawn, and 0 for the first
+  bool padded_rows = false;  ///< the row stride of a page is larger than the row
   bool ragged = false;       ///< each KV head has 300 tokens fewer than the one before
   std::int64_t hidden = 0;   ///< tokens at the end that no query sees
-  std::uint64_t seed = 0;    ///< other numbers for the same case
+  std::uint64_t seed = 0;    ///< varies the numbers of an otherwise equal case
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c);
 std::string name(const Case& c);
 
-/// Head sizes 1 … 256 and odd ones, n from 0 over several pages, groups 1, 3, 4, 8, all dtypes, …
+/// Head sizes 1 … 256, 0 to 2500 tokens, query groups of 1 to 12, all three dtypes,
+/// masks and kinds.
 std::vector<Case> attention_cases();
 
-/// A case's numbers, drawn from a stream keyed by the case itself, in pages of their own.
+/// The numbers of a case, drawn from a stream keyed by the case, and stored in separate pages.
 class Problem {
  public:
   explicit Problem(const Case& c);
@@ -42,7 +43,7 @@ class Problem {
   std::span<const KvPages> kv() const { return heads_; }
   std::span<const std::int64_t> seen() const { return seen_; }
   std::int64_t seen_by(std::int64_t row) const;
-  /// The bound of docs/rounding.md for a row, from its own norms.
+  /// The bound of docs/rounding.md for a row, computed from the norms of this problem.
   Rounding bound(std::int64_t row) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the tests of src/io share: folders that vanish, files made from text, and errors looked at.
+// Shared by tests that read and write files: temporary folders, files made from text, and errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace tamis::test {
 
-/// An empty folder, removed with all it holds at the end of the test.
+/// A temporary folder, empty at first, that is removed with its contents at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -56,12 +56,13 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// `text` as a source called "input". The text must outlive it.
+/// `text` as a byte source called "input". The text must outlive the source.
 inline std::unique_ptr<core::ByteSource> source_of(std::string_view text) {
   return core::memory_source("input", std::as_bytes(std::span(text)));
 }
 
-/// The sentence `call` fails with. The test fails if it does not, or with another code.
+/// The message of the error that `call` throws. The test fails if `call` throws nothing or an
+/// error with another code.
 inline std::string sentence(const std::function<void()>& call, Code code = Code::input) {
   try {
     call();
@@ -74,7 +75,7 @@ inline std::string sentence(const std::function<void()>& call, Code code = Code:
   return {};
 }
 
-/// The bytes of a safetensors file with that header and that much data.
+/// The bytes of a safetensors file with this header and `data_bytes` zero bytes of data.
 inline std::string safetensors_text(std::string_view json, std::size_t data_bytes = 0) {
   const std::uint64_t length = json.size();
   std::string text(reinterpret_cast<const char*>(&length), sizeof length);

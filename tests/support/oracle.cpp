@@ -71,14 +71,14 @@ std::vector<double> norms(const std::vector<float>& rows, std::size_t dim) {
   return result;
 }
 
-/// K and V of one KV head.
+/// The keys and values of one KV head.
 struct Head {
   std::vector<float> k;
   std::vector<float> v;
   std::vector<double> v_norms;
 };
 
-/// s_j and, in `size`, |scale|·Σ|q_c·k_jc|.
+/// Computes s_j and, in `size`, |scale|·Σ|q_c·k_jc|.
 void logits(const Shape& shape, std::span<const float> q, const Head& head,
             std::span<long double> s, std::span<double> size) {
   const std::size_t d = q.size();

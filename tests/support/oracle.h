@@ -1,5 +1,5 @@
-// The oracle: exact attention of every row of a call, with a bound on what the oracle's own
-// arithmetic may be off by. Knows nothing of any engine. O(rows·tokens·(d + d_v)) time, 8 bytes per
+// The oracle: exact attention of every row of a call, with a bound on the error of its own
+// arithmetic. Independent of all engines. Takes O(rows·tokens·(d + d_v)) time and 8 bytes per
 // row and key.
 #pragma once
 
@@ -16,29 +16,29 @@ struct ExactRow {
   std::span<const double> weights;  ///< one per key seen, summing to 1
   std::span<const double> out;
   long double lse = 0;
-  // How far these numbers may be from the truth, with what comparing with them adds; see
-  // oracle.cpp.
-  double tau_slack = 0;    ///< total variation
-  double error_slack = 0;  ///< Euclidean
+  // Upper bounds on the error of these numbers, including that of comparing with them;
+  // oracle.cpp derives them.
+  double tau_slack = 0;    ///< in total variation
+  double error_slack = 0;  ///< in the Euclidean norm
   double lse_slack = 0;
 };
 
 class Oracle {
  public:
-  /// Arguments as for `dense`.
+  /// Takes the same arguments as `dense`.
   Oracle(const Shape& shape, View<const float> q, std::span<const KvPages> kv,
          std::span<const std::int64_t> seen);
 
   const Shape& shape() const { return shape_; }
   std::int64_t rows() const { return shape_.rows(); }
-  /// Keys that a row sees.
+  /// Number of keys that a row sees.
   std::int64_t keys(std::int64_t row) const {
     return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(row)].weights.size());
   }
-  /// The most keys that a row of the same KV head sees.
+  /// The largest number of keys that any row of the same KV head sees.
   std::int64_t most_keys(std::int64_t row) const;
-  /// Per token of the row's KV head: does its key or value hold a number beyond 2⁵⁵, which no code
-  /// holds?
+  /// For each token of the row's KV head, whether its key or value has a number beyond 2⁵⁵, which
+  /// is too large for codes.
   std::span<const char> huge(std::int64_t row) const {
     return huge_[static_cast<std::size_t>(row / (shape_.group() * shape_.queries))];
   }
@@ -54,10 +54,10 @@ class Oracle {
   std::vector<std::vector<char>> huge_;
 };
 
-/// ½Σ|w_j/Σw − p_j| for weights that share a factor; NaN unless all are finite, none is negative
-/// and one is positive.
+/// ½Σ|w_j/Σw − p_j|, the total variation between these weights, which need not sum to 1, and the
+/// exact ones. NaN unless all weights are finite, none is negative and one is positive.
 double total_variation(std::span<const float> weights, const ExactRow& exact);
-/// ‖out − exact‖₂, rounded down; NaN if out holds one.
+/// ‖out − exact‖₂, rounded down; NaN if `out` holds a NaN.
 double distance(std::span<const float> out, const ExactRow& exact);
 
 }  // namespace tamis::testing

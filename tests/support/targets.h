@@ -1,5 +1,5 @@
-// Running a check on every SIMD target: really, emulated where the CPU lacks it, or reported as not
-// run.
+// Runs a check on every SIMD target, emulated where the CPU lacks it and emulation exists. Targets
+// that cannot run are reported as not run.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 #ifdef TAMIS_X86
 namespace tamis::kernels {
-extern const Kernels avx512_emulated_kernels;  // tests/emulate, lane by lane on AVX2
+extern const Kernels avx512_emulated_kernels;  // tests/emulate: lane by lane, on AVX2
 extern const Kernels avx512vnni_emulated_kernels;
 }  // namespace tamis::kernels
 namespace tamis::lab::kernels {
@@ -23,7 +23,7 @@ extern const LabKernels lab_avx512_emulated_kernels;
 
 namespace tamis::testing {
 
-/// The kernels to run for a target here, or null.
+/// The kernels that can run here for a target, emulated if need be, or null.
 inline const kernels::Kernels* runnable(const kernels::KernelTarget& target) {
   if (target.runs_here) return target.kernels;
 #ifdef TAMIS_X86
@@ -40,8 +40,8 @@ inline const kernels::Kernels* runnable(const kernels::KernelTarget& target) {
   return nullptr;
 }
 
-/// Makes all threads use these kernels, and of the lab's those with the same vectors; null restores
-/// the choice.
+/// Makes all threads use these kernels, and the matching kernels of the lab. Null restores
+/// the automatic choice.
 inline void force(const kernels::Kernels* table) {
   kernels::force_kernels(table);
 #ifdef TAMIS_X86
@@ -51,8 +51,7 @@ inline void force(const kernels::Kernels* table) {
 #endif
 }
 
-/// Calls body(item) for each item in 0 … items − 1 with these kernels in force, on threads of its
-/// own.
+/// Calls body(item) for each item in 0 … items − 1 on new threads, with these kernels in force.
 template <class Body>
 void for_each_item(const kernels::Kernels& kernels, std::int64_t items, int threads, Body body) {
   std::atomic<std::int64_t> next{0};
@@ -66,7 +65,8 @@ void for_each_item(const kernels::Kernels& kernels, std::int64_t items, int thre
 
 inline bool targets_reported = false;
 
-/// Calls check(name) with each target in force. What is emulated or not run is said once.
+/// Calls check(name) with each target in force. The first call prints which targets are emulated
+/// or not run.
 template <class Check>
 void for_each_target(Check check) {
   int count = 0;

@@ -1,4 +1,4 @@
-"""Where the texts of an SVG picture lie, with their widths as vl-convert measures them."""
+"""Positions of the texts in an SVG picture, with their widths as vl-convert measures them."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -9,22 +9,23 @@ import pytest
 
 vl_convert = pytest.importorskip("vl_convert")
 
-SIZE = 100  # at which texts are measured, in pixels
-WIDER = 1.2  # a reader's font against vl-convert's: DejaVu Sans and Verdana come near to it
+SIZE = 100  # font size at which texts are measured, in pixels
+WIDER = 1.2  # other fonts, such as DejaVu Sans and Verdana, are nearly this much wider
 
 
 @dataclass
 class Text:
     words: str
-    left: float  # the box of the line of letters, as wide as they are and as high as nothing
+    # The line of letters: its box is as wide as the letters and has no height.
+    left: float
     right: float
     top: float
     bottom: float
 
 
 def widths(texts):
-    """For each (words, weight) its width in units of the letters' size: Vega lays them out side by side and says
-    where each begins."""
+    """The width of each (words, weight), in units of the font size. Vega lays the texts out side by
+    side and says where each begins."""
     marks = [
         {"text": {"value": words}, "fontSize": {"value": SIZE}, "fontWeight": {"value": weight}}
         | {"font": {"value": "sans-serif"}}
@@ -66,7 +67,7 @@ def visible(element, place, found):
 
 
 def texts_of(svg, wider):
-    """The texts that can be seen in a font `wider` times as wide as vl-convert's, and the picture's size."""
+    """The texts visible in a font `wider` times vl-convert's width, and the picture's size."""
     root = ElementTree.fromstring(svg)
     found = []
     visible(root, np.eye(3), found)
@@ -82,7 +83,7 @@ def texts_of(svg, wider):
 
 
 def expect_room(svg):
-    """Every text is whole, inside the picture, and apart from the next one on its line."""
+    """Checks that every text is whole, inside the picture, and apart from the next on its line."""
     texts, (width, height) = texts_of(svg, WIDER)
     assert len(texts) > 5
     assert [t for t in texts if "…" in t.words] == []

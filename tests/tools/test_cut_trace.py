@@ -1,4 +1,4 @@
-"""tools/cut_trace.py: what it keeps, and what it refuses."""
+"""tools/cut_trace.py: what it keeps and what it refuses."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""The charts of the demo's page: no text leaves the picture or meets its neighbour, though the reader's font be wider than
-the one that they were laid out with."""
+"""The charts of the demo's page: no text leaves the picture or touches its neighbour, even if the
+reader's font is wider than the one used for the layout."""
 
 import sys
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The demo page's part about decided patterns: its own look at the evidence, and the page that shows it."""
+"""The demo page's part on decided patterns: its own check of the evidence, and the page itself."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 
 def decided(folder, name, pattern, *options):
-    """What tools/demo.sh leaves in the folder."""
+    """The files that tools/demo.sh leaves in the folder."""
     (folder / (name + pattern.suffix)).write_bytes(pattern.read_bytes())
     files = {"witness": folder / f"{name}.safetensors", "refutation": folder / f"{name}.refutation.json"}
     places = ["--out", files["witness"], "--refutation", files["refutation"], "--json"]
@@ -53,7 +53,8 @@ def test_the_page_agrees_with_verify(folder):
         if one.witness:
             said = json.loads((folder / f"{one.name}.witness.verify.json").read_text())
             assert isinstance(one.margin, Fraction) and one.margin > 0
-            assert said["margin"] == pytest.approx(float(one.margin), abs=1e-12)  # known to f64's rounding
+            # The margin is accurate to f64's rounding.
+            assert said["margin"] == pytest.approx(float(one.margin), abs=1e-12)
         assert bool(one.witness) == (one.report["upper"] is not None)
 
 

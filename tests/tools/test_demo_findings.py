@@ -1,4 +1,4 @@
-"""The sentences that `make demo` ends with: what they say is what the reports hold."""
+"""The sentences that `make demo` ends with: they say what the reports hold."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What tools/demo.sh makes, smaller."""
+    """The files that tools/demo.sh makes, but smaller."""
     made = tmp_path_factory.mktemp("demo")
     trace = save_trace(made / "trace.safetensors", make_tensors([0, 1], tokens=600, queries=60))
     for name, mode in ("dense", ["--dense"]), ("mass-0.05", ["--budget", "mass:0.05"]):
@@ -40,7 +40,8 @@ def printed(folder, *options):
     dense = [folder / "trace.safetensors", folder / "dense.safetensors", folder / "dense.json"]
     command = [sys.executable, ROOT / "tools" / "demo_page.py", *dense, "--page", folder / "index.html"]
     done = subprocess.run([*command, "--head", "0:1", *options], capture_output=True, text=True, check=True)
-    return " ".join(done.stdout.split())  # lines are broken anywhere, and percent signs stand off
+    # Lines may break anywhere, and a space precedes percent signs.
+    return " ".join(done.stdout.split())
 
 
 def everything(folder):

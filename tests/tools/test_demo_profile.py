@@ -1,4 +1,4 @@
-"""The demo page's part about a profile: heads without a law or a rule, and profiles of something else."""
+"""The demo page's part on a profile: heads without a law or a rule, and mismatched profiles."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def test_heads_without_a_rule_are_left_out_of_the_comparison(tmp_path):
     whole = demo_profile.rules_section(profile, "1 %", "p.json")
     assert f"the last of {len(profile['heads'][0]['rules']['bins'])} ranges of length" in whole
     assert "left out" not in whole
-    for rule in demo_profile.RULES:  # as a head has them whose calibration rows are too few
+    for rule in demo_profile.RULES:  # as in a head with too few calibration rows
         own = profile["heads"][0]["rules"][rule]
         own["alpha"], own["rank"] = None, own["rows"] + 1
         profile["heads"][1]["rules"][rule] |= {"mean_keys": None, "held_out": {"rows": 0, "covered": 0}}

@@ -1,4 +1,4 @@
-"""The demo page's part about realised patterns: its own check of a witness, and the page that shows it."""
+"""The demo page's part on realised patterns: its own check of a witness, and the page itself."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ def test_a_witness_that_misses_is_counted_out(tmp_path):
     pattern = [(np.array([0]), np.array([1.0])), (np.array([0, 1]), np.array([1.0, 2.0]))]
     conditions = {"eps1": 0.1, "eps2": 1.0, "weak": False}
     q, k = np.array([[3.0], [0.0]]), np.array([[1.0], [0.0]])
-    # Row 0: 3 - log 10 to spare. Row 1: log 2 off, of 1.
+    # Row 0 has 3 - log 10 to spare. Row 1 is off by log 2 where it needs 1.
     assert demo_realise.least_slack(pattern, q, k, conditions) == pytest.approx(1 - np.log(2))
     assert demo_realise.least_slack(pattern, q / 2, k, conditions) == pytest.approx(1.5 - np.log(10))
 

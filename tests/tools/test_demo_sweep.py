@@ -1,4 +1,4 @@
-"""The demo page's part about growth with n, and the pages that `make sweeps` writes."""
+"""The demo page's part on growth with n, and the pages that `make sweeps` writes."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""Scripts find their neighbours first: a file named like a module of Python or of a package hides it from all that is
-imported from its folder, however deep (torch and cProfile want Python's `profile`)."""
+"""Scripts find their neighbours first: a file named like a module of Python or of a package hides
+that module from everything imported from its folder, at any depth (torch and cProfile import
+Python's `profile`)."""
 
 import re
 import sys
@@ -12,6 +13,7 @@ FOLDERS = ("bench", "fuzz", "tools", "tests", "examples")
 
 def required():
     """Packages that the benchmarks install elsewhere, by the names in their list."""
+
     lines = (ROOT / "bench" / "peers.txt").read_text().splitlines()
     return {re.split(r"[^\w.-]", line)[0].replace("-", "_") for line in lines if not line.startswith("#")}
 

@@ -41,7 +41,7 @@ class History {
     }
     if (may_.files && one_in(4)) file();
     if (at_ != wanted) {
-      // The name that was asked for is free, or an ancestor's.
+      // The sequence number that was asked for is free, or is that of an ancestor.
       if (cache_.contains(wanted)) cache_.remove(wanted);
       cache_.fork(at_, tokens_.tokens, wanted);
       if (!one_in(8)) cache_.remove(at_);
@@ -51,7 +51,7 @@ class History {
  private:
   bool one_in(std::uint64_t n) { return random_() % n == 0; }
 
-  /// Tokens first … first + count − 1 of those that are wanted, behind what the sequence has.
+  /// Appends the wanted tokens first … first + count − 1.
   void append_rows(std::int64_t first, std::int64_t count) {
     const auto from = [&](tamis::Rows rows) {
       rows.data = static_cast<const std::byte*>(rows.data) +
@@ -72,7 +72,7 @@ class History {
   }
   void cut() {
     const std::int64_t have = cache_.tokens(at_);
-    // Other tokens, the beginning over again.
+    // These tokens differ from the wanted ones: they repeat the beginning.
     const std::int64_t more = 1 + below(random_, std::min<std::int64_t>(tokens_.tokens, 300));
     append_rows(0, more);
     const std::int64_t keep =
@@ -85,7 +85,7 @@ class History {
         one_in(2) ? have : std::max<std::int64_t>(0, have - below(random_, 300));
     const Sequence to = free_++;
     cache_.fork(at_, keep, to);
-    append_rows(0, std::min<std::int64_t>(tokens_.tokens, 70));  // the other one goes its own way
+    append_rows(0, std::min<std::int64_t>(tokens_.tokens, 70));  // the source grows on its own
     cache_.remove(at_);
     at_ = to;
   }
@@ -108,8 +108,8 @@ class History {
   }
 
   Cache& cache_;
-  Sequence at_;    ///< what it is called at present
-  Sequence free_;  ///< names from here on
+  Sequence at_;    ///< its current sequence number
+  Sequence free_;  ///< the next unused sequence number
   const Tokens& tokens_;
   const Happenings& may_;
   Random& random_;

@@ -1,6 +1,6 @@
-// A sequence that did not come into its cache in one go: appended in pieces, cut back, forked,
-// shed, saved and loaded. What it holds in the end is what was asked for, and attention must not
-// see the difference.
+// A sequence with a history: it is appended in pieces, cut back, forked, shed, saved and loaded.
+// In the end it holds exactly the tokens that were asked for, so that attention must give the same
+// result as for a sequence that was appended in one call.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace tamis::testing {
 
-/// Tokens as they lie in memory: `tokens` rows of all KV heads, in the cache's dtype.
+/// Tokens in memory: `tokens` rows of all KV heads, in the cache's dtype.
 struct Tokens {
   std::int64_t tokens = 0;
   tamis::Rows keys;
   tamis::Rows values;
 };
 
-/// What may happen on the way. Everything else of a history is drawn.
+/// The events that a history may contain. Their number, order and sizes are drawn at random.
 struct Happenings {
   bool pieces = true;  ///< appended a few tokens at a time
-  bool cuts = true;    ///< other tokens are appended and taken back
-  bool forks = true;   ///< the beginning belonged to another sequence first
+  bool cuts = true;    ///< other tokens are appended and truncated again
+  bool forks = true;   ///< the first tokens belonged to another sequence before
   bool sheds = false;  ///< planes of some tokens are dropped
-  bool files = false;  ///< saved and loaded once
+  bool files = false;  ///< saved to a file and loaded again, once
 };
 
-/// Makes `sequence`, which must not exist, hold these tokens. Uses names from sequence + 1 on
-/// besides, and removes them again, but for one now and then that shares its blocks.
+/// Makes `sequence`, which must not exist, hold these tokens. Uses sequence numbers from sequence
+/// + 1 on for intermediate steps and removes these sequences again, except that one which shares
+/// blocks with the result is sometimes left.
 void live_through(Cache& cache, Sequence sequence, const Tokens& tokens, const Happenings& may,
                   std::mt19937_64& random, Workspace& workspace);
 

@@ -34,7 +34,7 @@ void write_number(DType dtype, float x, std::byte* to) {
   }
 }
 
-/// Looks at one sequence and collects what is wrong.
+/// Compares one sequence with its model and collects the differences.
 class Comparison {
  public:
   Comparison(const Cache& cache, Sequence sequence, const ModelTokens& tokens)
@@ -132,7 +132,8 @@ class Comparison {
     }
   }
 
-  /// The tokens of a coded block that stay raw: sinks and those that no code holds.
+  /// Whether a token of a coded block must stay raw: sinks and tokens with numbers too
+  /// large for codes.
   [[nodiscard]] bool must_be_raw(std::int64_t position) const {
     const ModelToken& token = *tokens_[static_cast<std::size_t>(position)];
     const auto beyond = [](float x) { return std::abs(x) > cache::largest_coded; };
@@ -173,14 +174,14 @@ class Comparison {
     }
   }
 
-  /// ‖(x − x̂)/unit‖ in f64, and how much of it may come from decoding.
+  /// ‖(x − x̂)/unit‖ in f64, and how much of it may come from the rounding of decoding.
   struct Distance {
     double squares = 0;
     double rounding_squares = 0;
     std::string said;
 
-    /// Decoding rounds fl(m + fl(t·y)): by at most u·|t·y| + u·|x̂|, and |t·y| is at most |x̂| + |m|
-    /// but for what was rounded.
+    /// Decoding computes fl(m + fl(t·y)), whose error is at most u·|t·y| + u·|x̂|; up to rounding,
+    /// |t·y| is at most |x̂| + |m|.
     void add(double appended, double decoded, double centre, double unit) {
       constexpr double u = 0x1p-24;
       squares += std::pow((appended - decoded) / unit, 2);
@@ -188,7 +189,7 @@ class Comparison {
           std::pow(u * (2.01 * std::abs(decoded) + 1.01 * std::abs(centre)) / unit, 2);
     }
     void compare(double missing, const std::string& where) {
-      // The sums here round by less than 2^-40 of themselves.
+      // The sums here have a relative rounding error below 2^-40.
       if (!(std::sqrt(squares) <= (missing + std::sqrt(rounding_squares)) * (1 + 0x1p-40)))
         said = fmt::format("{} misses {}, which its header says is at most {}", where,
                            std::sqrt(squares), missing);
@@ -215,7 +216,7 @@ std::shared_ptr<const ModelToken> random_token(const Heads& heads, DType dtype, 
   const auto numbers = [&](std::int64_t count) {
     std::vector<float> x(static_cast<std::size_t>(count));
     for (float& each : x) {
-      // Channels of different sizes, as keys have them.
+      // Channels have different sizes, as those of real keys do.
       const auto channel = static_cast<int>(draw % 7);
       each = fitting(dtype, std::ldexp(static_cast<float>(stream.normal(draw)), channel - 3));
       ++draw;
@@ -227,7 +228,7 @@ std::shared_ptr<const ModelToken> random_token(const Heads& heads, DType dtype, 
   token->values = numbers(heads.kv_heads * heads.value_dim);
   if (large && dtype != DType::f16 && seed % 5 == 0) {
     std::vector<float>& rows = seed % 2 == 0 ? token->keys : token->values;
-    // The largest that is coded, the least that is not, and one far beyond.
+    // The largest number that is coded, the smallest that is not, and one far beyond.
     constexpr float sizes[] = {cache::largest_coded, 0x1.02p55F, -0x1p120F};
     rows[seed % rows.size()] = sizes[seed / 5 % 3];
   }
@@ -253,7 +254,7 @@ ModelRows::ModelRows(const std::vector<ModelTokens>& sequences, bool keys, std::
   rows_.sequence_stride = layout.sequences_apart ? sequence : 0;
   const std::int64_t elements = sequence * (layout.sequences_apart ? std::ssize(sequences) : 1);
   bytes_.resize(static_cast<std::size_t>((elements + 1) * size_of(dtype)),
-                std::byte{0xFF});  // NaN between
+                std::byte{0xFF});  // the gaps hold NaN
   rows_.data = bytes_.data();
   for (std::size_t s = 0; s < sequences.size(); ++s)
     for (std::size_t t = 0; t < sequences[s].size(); ++t)

@@ -63,7 +63,7 @@ std::int64_t bytes_of(const Reads& reads, const Heads& heads, std::int64_t eleme
   for (std::size_t level = 0; level < 4; ++level) {
     const auto planes = static_cast<std::int64_t>(level);
     bytes += reads.keys[level] * planes * padded(heads.key_dim) /
-             2;  // plane 0 was counted with the block
+             2;  // plane 0 is counted with the block
     bytes += reads.values[level] * (planes + 1) * padded(heads.value_dim) / 2;
   }
   return bytes;

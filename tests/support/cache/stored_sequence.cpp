@@ -17,7 +17,8 @@ std::byte* StoredSequence::take(std::size_t bytes) {
   return memory_.back().get();
 }
 
-/// Tokens of both heads: rows from + tokens[i] of the numbers, at positions first + tokens[i].
+/// Adds a run of raw tokens for both heads: row from + tokens[i] of the drawn numbers becomes the
+/// token at position first + tokens[i].
 void StoredSequence::add_run(const Numbers (&numbers)[2], std::int64_t first, std::int64_t from,
                              const std::vector<std::int32_t>& tokens, bool contiguous) {
   const auto count = std::ssize(tokens);

@@ -1,6 +1,5 @@
-// A sequence as a cache would store it, put together by hand: blocks of any length and number of
-// planes, raw tokens inside and between them, for two KV heads of which the second is the one that
-// tests look at.
+// Builds the stored form of a sequence by hand, without a cache: blocks of any length and number
+// of planes, with raw tokens inside and between them. It has two KV heads; tests read the second.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +13,14 @@
 
 namespace tamis::testing {
 
-/// Tokens that are stored together.
+/// Consecutive tokens that are stored together, as one block or as one raw run.
 struct Piece {
-  std::int32_t tokens;    ///< coded together, or a run of raw tokens
-  int levels = 0;         ///< coded; 0: raw
-  int used = 0;           ///< levels that the sequence still uses; 0: all of them
-  std::int32_t kept = 0;  ///< tokens that it still has, the first ones; 0: all of them
-  std::vector<std::int32_t>
-      raw{};  ///< tokens of a block that are kept raw, beside those that no code can hold
+  std::int32_t tokens;    ///< length of the block or of the raw run
+  int levels = 0;         ///< number of planes stored; 0 for a raw run
+  int used = 0;           ///< number of planes that the sequence still uses; 0 for all of them
+  std::int32_t kept = 0;  ///< length after truncation; 0 for all tokens
+  /// Tokens of a block that are kept raw, besides those with numbers too large for codes.
+  std::vector<std::int32_t> raw{};
 };
 
 class StoredSequence {
@@ -29,19 +28,20 @@ class StoredSequence {
   static constexpr std::int64_t kv_heads = 2;
   static constexpr std::int64_t head = 1;
 
-  /// Coded by the kernels in force; numbers and `rows` queries of the kind.
+  /// Draws keys, values and `rows` queries of the given kind; the kernels in force encode them.
   StoredSequence(const Heads& heads, DType dtype, Kind kind, int rows,
                  const std::vector<Piece>& pieces, std::uint64_t seed);
   StoredSequence(const StoredSequence&) = delete;
 
-  Heads heads;  ///< some kinds of numbers need a scale of their own
+  Heads heads;  ///< as given, but with the scale that the kind of numbers needs
   DType dtype;
   cache::Layout layout;
   cache::SequenceView view;
   std::vector<float> query;             ///< rows × key_dim
-  Appended appended;                    ///< what the sequence has of the second KV head
-  std::vector<std::byte> keys, values;  ///< the same in the dtype
-  /// What reading everything before a position reads of one KV head, and its bytes.
+  Appended appended;                    ///< the keys and values of the second KV head
+  std::vector<std::byte> keys, values;  ///< the same in `dtype`
+  /// What a query that reads all tokens before position `seen` reads of one KV head,
+  /// and its bytes.
   [[nodiscard]] Reads reads(std::int64_t seen) const;
   [[nodiscard]] std::int64_t bytes(std::int64_t seen) const;
 

@@ -15,7 +15,7 @@
 namespace tamis::testing {
 namespace {
 
-/// A head in memory as engines are given it, and the truth about it.
+/// A head in the form that engines take, and its oracle.
 class Posed {
  public:
   explicit Posed(const HardHead& head)
@@ -40,14 +40,14 @@ class Posed {
   Oracle oracle_;
 };
 
-/// One row of an answer: what is true, at least, by what the oracle's own arithmetic may be off,
-/// and what is claimed.
+/// One row of an answer: lower bounds on its true errors, which allow for the oracle's own
+/// rounding, and the claims of its certificate.
 struct Record {
   std::int64_t row = 0;
   double tau = 0, error = 0, lse = 0;
   Claims claims;
 
-  /// False for NaN.
+  /// False if a true error is NaN.
   [[nodiscard]] bool holds() const {
     return tau <= claims.tau && error <= claims.error && lse <= claims.lse_error;
   }
@@ -89,12 +89,12 @@ std::mt19937_64 stream(std::uint64_t seed, std::uint64_t purpose, std::uint64_t 
   return std::mt19937_64((seed * 0x9e3779b97f4a7c15U + purpose) * 0xbf58476d1ce4e5b9U + number);
 }
 
-/// What was reached, and from which of the heads drawn.
+/// The result of one way, and for each claim the number of the head that came nearest.
 struct Line {
   Reached reached;
   std::array<std::int64_t, 3> head{};
 
-  /// Adds an answer about a head that was drawn as number `number`.
+  /// Adds an answer about the head with this number.
   void add(const Posed& posed, const Certified& answer, std::int64_t number) {
     for (std::int64_t r = 0; r < posed.question().shape.rows(); ++r) {
       const Record record = record_of(posed, answer, r);
@@ -123,7 +123,8 @@ HardHead head_of(const Attack& attack, std::int64_t number) {
   return draw_hard(random);
 }
 
-/// From the head nearest to a violation of a claim, as far as small changes lead.
+/// Starts from the head nearest to a violation of a claim and applies small changes, keeping those
+/// that do not lead further away.
 Line climb(const Way& way, std::size_t claim, const Line& start, const Attack& attack,
            std::uint64_t search) {
   Line line;
@@ -166,7 +167,7 @@ void Reached::add(const Reached& other) {
 std::vector<Reached> attack(std::span<const Way> ways, const Attack& attack,
                             const kernels::Kernels& kernels) {
   std::vector<Line> lines(ways.size());
-  // Some heads at a time, so that what they reached can be added in their order.
+  // Heads are taken 64 at a time, so that results can be added in the order of the heads.
   constexpr std::int64_t at_once = 64;
   for (std::int64_t first = 0; first < attack.heads; first += at_once) {
     const std::int64_t count = std::min(at_once, attack.heads - first);

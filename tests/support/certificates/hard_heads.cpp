@@ -14,7 +14,7 @@ constexpr std::size_t pairs = 2;
 
 using Random = std::mt19937_64;
 
-/// One of those listed.
+/// One of `numbers`, at random.
 float number_of(Random& random, std::initializer_list<float> numbers) {
   return numbers.begin()[random() % numbers.size()];
 }
@@ -25,7 +25,7 @@ bool one_in(Random& random, std::uint64_t n) { return random() % n == 0; }
 float uniform(Random& random) { return std::uniform_real_distribution<float>(-1, 1)(random); }
 float normal(Random& random) { return std::normal_distribution<float>()(random); }
 
-/// The rows of one block, or what there is of it.
+/// The rows of one block, which may be shorter than a page.
 struct Block {
   Block(HardHead& head, std::int64_t number)
       : d(static_cast<std::size_t>(head.shape.head_dim)),
@@ -38,26 +38,27 @@ struct Block {
   std::size_t d, d_v, keys;
   float* k;
   float* v;
-  const float* q;  ///< the first row
+  const float* q;  ///< the first query row
 
   float& key(std::size_t j, std::size_t c) { return k[j * d + c]; }
   float& value(std::size_t j, std::size_t c) { return v[j * d_v + c]; }
-  /// A channel's number that moves the first row's logit by so many octaves.
+  /// The number in channel c that moves the first row's logit by x octaves.
   [[nodiscard]] float octaves(std::size_t c, float x) const { return q[c] != 0 ? x / q[c] : x; }
 };
 
-/// What a block of keys is to look like. Logits and widths in octaves.
+/// Describes a block of keys. Logits and widths are in octaves.
 struct Plan {
   float level, reach;
-  std::uint64_t shape;  ///< of the places of its keys
+  std::uint64_t shape;  ///< selects how keys are placed around the level
   std::size_t few;
-  float width;        ///< by which the pairs widen bounds
-  bool together;      ///< all pairs are spanned by the same two keys
+  float width;        ///< by how much the pairs widen bounds
+  bool together;      ///< the same two keys span the range of all pairs
   float both, apart;  ///< where the other keys of a pair lie, in steps of its codes
   bool anywhere;
 };
 
-/// Levels at and beyond what floats can tell apart, reaches up to and beyond what a scan takes.
+/// Levels at and beyond what floats can tell apart, and reaches up to and beyond what
+/// a scan accepts.
 Plan any_plan(Random& random) {
   Plan plan{};
   plan.level = number_of(
@@ -68,14 +69,14 @@ Plan any_plan(Random& random) {
   plan.width = number_of(random, {0, 0x1p-5F, 0x1p-5F, 1, 5, 20, 40, 46, 48, 49.9F, 51});
   plan.together = one_in(random, 2);
   plan.both = number_of(random, {0, 0, 0, 0.5F, 3.5F});
-  // The edge between two codes, where the middle code misses nothing and the coarse one most, and
-  // where that misses nothing either.
+  // Offsets at the edge between two codes, where the middle level has no error and the coarse one
+  // the largest, and offsets where the coarse level has no error either.
   plan.apart = number_of(random, {0, 0x1p-10F, -0x1p-10F, 0x1p-5F, 0x1p-5F, -0x1p-5F, 0.5F});
   plan.anywhere = one_in(random, 5);
   return plan;
 }
 
-/// Bounds twice `width` above the truth, which set the reference.
+/// A block whose bounds lie twice `width` above the truth, so that they set the reference.
 Plan loud_plan(float width, Random& random) {
   Plan plan{};
   plan.level = number_of(random, {0, 0, 0, 40, -300});
@@ -85,8 +86,8 @@ Plan loud_plan(float width, Random& random) {
   return plan;
 }
 
-/// A block whose centre is `below` octaves below such a reference, and whose few highest keys are
-/// about as high as the loud ones in truth.
+/// A block whose centre is `below` octaves below the reference that `loud` sets, and whose few
+/// highest keys have true logits about as high as those of `loud`.
 Plan wide_plan(const Plan& loud, float below, Random& random) {
   Plan plan{};
   plan.level = loud.level + 1.95F * loud.width - below;
@@ -97,28 +98,28 @@ Plan wide_plan(const Plan& loud, float below, Random& random) {
   return plan;
 }
 
-/// How keys lie between −1 and 1 about the level of their block.
+/// The place of key j between −1 and 1 around the level of its block.
 float place_of(const Plan& plan, std::size_t j, Random& random) {
   switch (plan.shape) {
-    case 0:  // a few far above the rest
+    case 0:  // a few keys far above the rest
       return j < plan.few ? 1.0F : -1.0F;
     case 1:
       return j < plan.few ? -1.0F : 1.0F;
-    case 2:  // one above, one below, ties between
+    case 2:  // one key above, one below, all others tied between them
       return j == plan.few ? 1.0F : j == plan.few + 1 ? -1.0F : 0.0F;
-    case 3:  // evenly
+    case 3:  // evenly spaced
       return 1.0F - static_cast<float>(j) / 64.0F;
     default:
       return uniform(random);
   }
 }
 
-/// Pairs that cancel: what codes miss of them widens bounds and moves no logit.
+/// Draws the pairs of channels that cancel: their coding error widens bounds and moves no logit.
 void draw_pairs(Block& block, const Plan& plan, Random& random) {
   const std::size_t count = (block.d - pairs) / 2;
   const float amplitude = std::abs(block.q[pairs]);
   if (amplitude == 0) return;
-  // w = ‖q·step‖·‖(k − k̂)/step‖, and a code misses half a step of every channel.
+  // The width is w = ‖q·step‖·‖(k − k̂)/step‖, and a code misses half a step in every channel.
   const float step = plan.width / (std::sqrt(2.0F * static_cast<float>(count)) * 0.5F *
                                    std::sqrt(static_cast<float>(block.d)) * amplitude);
   for (std::size_t j = 0; j < block.keys; ++j)
@@ -141,13 +142,13 @@ void draw_values(Block& block, std::int64_t number, float size, Random& random) 
       float& x = block.value(j, c);
       const bool own = c == static_cast<std::size_t>(number) % block.d_v;
       switch (shape) {
-        case 0:  // a direction of the block's own
+        case 0:  // a direction that is the block's own
           x = own ? 1.0F : 0.0F;
           break;
-        case 1:  // opposite for keys above and below
+        case 1:  // opposite signs for keys above and below
           x = std::copysign(own ? 1.0F : 0.1F, block.key(j, place));
           break;
-        case 2:  // one far from all others
+        case 2:  // one value far from all others
           x = j == 3 ? 1000.0F : 1.0F;
           break;
         case 3:
@@ -168,7 +169,7 @@ void draw_block(HardHead& head, std::int64_t number, const Plan& plan, Random& r
     block.key(j, place) = block.octaves(place, plan.reach * place_of(plan, j, random));
   }
   draw_pairs(block, plan, random);
-  // A key that no code holds, where no query looks.
+  // A key too large for any code, in a channel that is zero in every query.
   if (block.d % 2 != 0 && one_in(random, 8))
     block.key(random() % block.keys, block.d - 1) = 0x1p56F;
   draw_values(block, number, head.value_size, random);
@@ -183,7 +184,7 @@ void draw_keys(HardHead& head, Random& random) {
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::uint64_t role = aimed ? (b < 2 ? static_cast<std::uint64_t>(b) : random() % 4) : 2;
     Plan plan = role == 0 ? wide : role == 1 ? loud : any_plan(random);
-    if (aimed && role > 1) plan.level -= 200;  // out of the way
+    if (aimed && role > 1) plan.level -= 200;  // far below, so that it does not matter
     draw_block(head, b, plan, random);
   }
 }
@@ -196,7 +197,7 @@ void round_numbers(HardHead& head) {
     }
 }
 
-/// Ordinary numbers: what is left to find there is how tight the bounds are.
+/// Ordinary numbers, for which the search can show how tight the bounds are.
 void draw_ordinary(HardHead& head, Random& random) {
   const Kind kind = one_in(random, 2) ? Kind::normal : all_kinds()[random() % all_kinds().size()];
   head.shape.scale = 1.0F;
@@ -217,7 +218,7 @@ void draw_queries(HardHead& head, Random& random) {
     const float amplitude = size * number_of(random, {1, 4, 13.5F, 13.5F, 50, 300});
     for (std::size_t c = 0; c < d; ++c)
       q[c] = c < pairs ? size : c % 2 == 0 ? amplitude : -amplitude;
-    if (d % 2 != 0) q[d - 1] = 0.0F;  // it has no partner
+    if (d % 2 != 0) q[d - 1] = 0.0F;  // the last channel has no partner
   }
 }
 
@@ -271,27 +272,27 @@ void change(HardHead& head, Random& random) {
     const float factor =
         one_in(random, 4) ? number_of(random, {0, 0.5F, 2, -1}) : 1 + 0.2F * normal(random);
     switch (random() % 12) {
-      case 0: {  // a block up or down
+      case 0: {  // moves the level of a block
         const float octaves =
             block.octaves(level, number_of(random, {0.1F, 1, 10, 40}) * normal(random));
         for (std::size_t t = 0; t < block.keys; ++t) block.key(t, level) += octaves;
         break;
       }
-      case 1:  // its reach
+      case 1:  // scales the reach of a block
         for (std::size_t t = 0; t < block.keys; ++t) block.key(t, place) *= factor;
         break;
-      case 2:  // its width
+      case 2:  // scales the width of a block
         for (std::size_t t = 0; t < block.keys; ++t)
           for (std::size_t c = pairs; c < block.d; ++c) block.key(t, c) *= factor;
         break;
-      case 3:  // one key onto another
+      case 3:  // makes one key a copy of another
         std::copy_n(block.k + other * block.d, block.d, block.k + j * block.d);
         break;
-      case 4:  // one key up or down
+      case 4:  // moves one key up or down
         block.key(j, place) +=
             block.octaves(place, number_of(random, {0.01F, 0.3F, 5, 50}) * normal(random));
         break;
-      case 5:  // another block altogether
+      case 5:  // redraws a block
         if (one_in(random, 4)) draw_block(head, any_block(), any_plan(random), random);
         break;
       case 6:
@@ -300,15 +301,15 @@ void change(HardHead& head, Random& random) {
       case 7:
         any(n.v) *= factor;
         break;
-      case 8:  // some values of a block the other way
+      case 8:  // flips the signs of some values of a block
         for (std::size_t t = std::min(j, other); t < std::max(j, other); ++t)
           block.value(t, random() % block.d_v) *= -1;
         break;
-      case 9:  // along the query
+      case 9:  // moves one key a little in every channel
         for (std::size_t c = 0; c < block.d; ++c)
           block.key(j, c) += block.octaves(c, 0.02F * normal(random));
         break;
-      case 10:  // single numbers
+      case 10:  // scales single numbers
         for (int t = 0; t < 30; ++t) any(n.k) *= 1 + 0.01F * normal(random);
         break;
       default:

@@ -1,6 +1,7 @@
-// Heads made to break certificates, by somebody who has read how they are derived: bounds far above
-// the truth, references that follow such bounds, blocks whose weights differ by more octaves than
-// floats have, and numbers at the ends of ranges. Random numbers hardly ever look like that.
+// Attention heads built to break certificates, with knowledge of how these are derived: bounds far
+// above the truth, references that follow such bounds, blocks whose weights differ by more octaves
+// than floats can represent, and numbers at the ends of their ranges. Random numbers hardly ever
+// have these properties.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,23 @@
 
 namespace tamis::testing {
 
-/// One KV head and a few rows of queries.
+/// One KV head and a few query rows.
 struct HardHead {
   Shape shape;
   std::int64_t tokens = 0;
   std::int64_t sinks = 0;
-  std::int64_t tail = 0;  ///< tokens at the end that are not to be coded
+  std::int64_t tail = 0;  ///< tokens at the end that must stay raw
   float value_size = 1;
   Numbers numbers;
 };
 
-/// A head of 2 to 12 blocks. Logits are octaves. Channel 0 of a key is the level of its block,
-/// channel 1 its place above or below it, the others go in pairs that cancel under the query: what
-/// codes miss of them widens bounds and moves no logit.
+/// Draws a head of 2 to 12 blocks, whose logits are in octaves (powers of two). Channel 0 of a key
+/// is the level of its block, channel 1 its distance from that level, and the other channels come
+/// in pairs that cancel under the query: their coding error widens bounds and moves no logit. One
+/// head in four has ordinary numbers instead.
 HardHead draw_hard(std::mt19937_64& random);
 
-/// Changes a head a little, or one block of it altogether.
+/// Changes a head a little, or redraws one of its blocks.
 void change(HardHead& head, std::mt19937_64& random);
 
 }  // namespace tamis::testing

@@ -45,9 +45,10 @@ constexpr std::array named{
     Named{Kind::value_channel, "value_channel"},
 };
 
-/// A key of kind `aligned`. Tokens 0 and 1 of a block span −1 … 1 in every channel; the others are
-/// a level of a 4-bit or an 8-bit grid over that range plus nearly half a step in the direction of
-/// `sign`. Grids come with their levels in the middle of equal parts and with levels at both ends.
+/// One number of a key of kind `aligned`. Tokens 0 and 1 of a block span −1 … 1 in every channel;
+/// the other tokens lie on a level of a 4-bit or 8-bit grid over that range, moved by nearly half
+/// a step in the direction of `sign`. There are grids whose levels are midpoints of equal parts
+/// and grids with levels at both ends.
 float aligned(std::int64_t token, float sign, std::mt19937_64& random) {
   const std::int64_t place = token % page_tokens;
   if (place < 2) return place == 0 ? -1.0F : 1.0F;
@@ -61,14 +62,14 @@ float aligned(std::int64_t token, float sign, std::mt19937_64& random) {
   return std::clamp(at + side * sign * 0.49F * step, -1.0F, 1.0F);
 }
 
-/// 10^x, x uniform in −2 … 2, for a channel: the same wherever it is asked for.
+/// The size 10^x of a channel, x uniform in −2 … 2; equal arguments give equal sizes.
 float size_of_channel(std::size_t channel, unsigned salt) {
   const auto x =
       static_cast<float>((channel * 2654435761U + salt * 40503U) % 4001) / 1000.0F - 2.0F;
   return std::pow(10.0F, x);
 }
 
-/// The relative distance of neighbouring numbers.
+/// The relative distance of neighbouring numbers of a dtype.
 float last_digit(DType dtype) {
   return dtype == DType::f32 ? 0x1p-23F : dtype == DType::f16 ? 0x1p-10F : 0x1p-7F;
 }
@@ -98,7 +99,7 @@ void change_queries(Kind kind, const Shape& shape, std::vector<float>& q, std::m
       case Kind::huge_sinks:
         x += 2.0F;
         break;
-      case Kind::aligned:  // one magnitude per row, one pattern of signs for all
+      case Kind::aligned:  // one magnitude per row, and the same signs in all rows
         x = (i / d % 2 == 0 ? 3.0F : -2.0F) * (i % d % 3 == 0 ? -1.0F : 1.0F);
         break;
       case Kind::giant_channel:

@@ -14,7 +14,7 @@
 namespace tamis::testing {
 namespace {
 
-/// All rows of all heads, head after head.
+/// The rows of all heads, one head after the other.
 std::vector<std::byte> gathered(std::span<const KvPages> kv, bool keys, std::int64_t dim,
                                 DType dtype) {
   const auto row = static_cast<std::size_t>(dim * size_of(dtype));
@@ -124,7 +124,7 @@ namespace {
 using tamis::Certificate;
 using tamis::Reached;
 
-/// Rows that share the reading, and what is stored of what they see.
+/// The rows that share one pass over the stored tokens, and what is stored of the tokens they see.
 class Pass {
  public:
   Pass(const PlanesProblem& problem, const PlanesAsked& asked, const PlanesResult& result,
@@ -148,7 +148,7 @@ class Pass {
     }
   }
 
-  /// What is wrong with what one of its rows says was read, or nothing.
+  /// Checks the counts of keys, values and bytes in one row's certificate; returns a fault, or "".
   [[nodiscard]] std::string counts(std::int64_t row) const {
     const Certificate& c = certificate(row);
     std::int64_t keys = c.raw_keys;
@@ -169,7 +169,7 @@ class Pass {
       return fmt::format("{} bytes; from its counts {}", c.bytes, expected);
     const std::int64_t dims = problem_.shape.head_dim + problem_.shape.value_dim;
     if (c.dense_bytes != seen * dims * 2) return fmt::format("{} dense bytes", c.dense_bytes);
-    // Rows that see nothing count nothing.
+    // Rows that see no key have zero counts.
     const Certificate& first = certificate(rows.back());
     if (first.dense_bytes != 0 &&
         (first.bytes != c.bytes || !std::ranges::equal(first.keys, c.keys) ||
@@ -185,8 +185,8 @@ class Pass {
     if (budget.kind == Budget::Kind::mass) {
       if ((c.reached == Reached::met) != (c.tau <= budget.eps))
         return fmt::format("tau is {} and it says: {}", c.tau, words_for(c.reached));
-      // What is too small for a float on the way is not read to the end, nor what other rows see
-      // alone.
+      // Keys whose weight underflows to zero in f32 need not be read to the last level, nor keys
+      // that this row does not see but others in the pass do.
       const std::int64_t own =
           problem_.seen[static_cast<std::size_t>(row / problem_.shape.query_heads)];
       std::int64_t left = 0;
@@ -198,7 +198,7 @@ class Pass {
       return "";
     }
     if (budget.kind == Budget::Kind::bytes) {
-      double share = 0;  // the largest that shares the reading
+      double share = 0;  // the largest byte budget among the rows of this pass
       for (const std::int64_t r : rows) share = std::max(share, budget_of(r).share);
       const bool kept = static_cast<double>(c.bytes) <= share * static_cast<double>(c.dense_bytes);
       if (kept && c.reached != Reached::met) return "it kept its budget and denies it";
@@ -243,12 +243,12 @@ class Pass {
     reads.blocks = blocks;
     std::ranges::copy(c.keys, reads.keys.begin());
     std::ranges::copy(c.values, reads.values.begin());
-    // A look at two planes reads both of every token that the block has room for.
+    // A look at two planes reads both planes of a whole block of 128 tokens.
     const bool two = c.keys[0] == 0 && looked_at_two();
     if (two) reads.keys[1] = 128 * blocks - c.keys[2] - c.keys[3];
     return bytes_of(reads, heads_of(problem_.shape), size_of(problem_.shape.dtype));
   }
-  /// Tokens seen that have no weight for any row.
+  /// Number of tokens seen that have weight zero in every row.
   [[nodiscard]] std::int64_t weightless() const {
     std::int64_t count = 0;
     for (std::int64_t t = 0; t < seen; ++t)

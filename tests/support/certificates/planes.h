@@ -1,5 +1,5 @@
-// Attention over a cache in planes, run on test problems, and every claim of its certificates
-// checked against the oracle and against what the cache stores.
+// Runs attention over a cache in planes on test problems, and checks every claim of its
+// certificates against the oracle and against the contents of the cache.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tamis::testing {
 
-/// A sequence of a cache and the queries that are asked about it: those of a problem of cases.h.
+/// A problem of cases.h, with its keys and values in a sequence of a cache that has a history.
 class PlanesProblem {
  public:
   static constexpr Sequence sequence = 5;
@@ -27,7 +27,7 @@ class PlanesProblem {
 
   Shape shape;
   Cache cache;
-  std::vector<std::int64_t> seen;  ///< by every query
+  std::vector<std::int64_t> seen;  ///< number of keys that each query sees
   std::vector<float> q;            ///< queries × query heads × head_dim
 
  private:
@@ -42,7 +42,7 @@ struct PlanesAsked {
   DType out = DType::f32;
 };
 
-/// Rows are query by query here: row (query i, head h) is i·query_heads + h.
+/// Rows are ordered query by query: row (query i, head h) is i·query_heads + h.
 struct PlanesResult {
   std::vector<float> out;
   std::vector<float> lse;
@@ -55,11 +55,11 @@ bool same_bits(const PlanesResult& a, const PlanesResult& b);
 PlanesResult run_planes(const PlanesProblem& problem, const PlanesAsked& asked,
                         Workspace& workspace);
 
-/// The oracle's rows are head by head, as always.
+/// Checks a result. The oracle's rows are ordered head by head, as everywhere else.
 Report check_planes(const Oracle& oracle, const PlanesProblem& problem, const PlanesAsked& asked,
                     const PlanesResult& result);
 
-/// Budgets of every kind, from almost nothing to everything.
+/// Budgets of every kind, from almost nothing to all keys.
 std::vector<Budget> planes_budgets();
 
 }  // namespace tamis::testing

@@ -26,7 +26,7 @@ std::string name(const SieveCase& c) {
 std::vector<SieveCase> sieve_cases() {
   std::vector<SieveCase> cases;
   const DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
-  // Kinds, with prefixes and sinks varying along.
+  // Kinds of numbers, with varying prefixes and sinks.
   for (const DType dtype : dtypes)
     for (const Kind kind : all_kinds()) {
       SieveCase c;
@@ -38,7 +38,7 @@ std::vector<SieveCase> sieve_cases() {
       c.sinks = i % 5 == 2 ? 0 : 4;
       cases.push_back(c);
     }
-  // Head sizes, values of the same and of other sizes.
+  // Head sizes, with values of the same size and of others.
   const std::int64_t sizes[] = {1, 3, 16, 64, 80, 96, 128, 256};
   for (std::size_t i = 0; i < std::size(sizes); ++i)
     for (const std::size_t other : {i, std::size(sizes) - 1 - i}) {
@@ -46,11 +46,11 @@ std::vector<SieveCase> sieve_cases() {
       for (const Kind kind : {Kind::peaked, Kind::outliers})
         cases.push_back({attention_case(2, 1, 1, sizes[i], sizes[other], 389, dtype, kind)});
     }
-  // Head sizes whose sums are largest.
+  // The head sizes with the largest sums.
   for (const std::int64_t size : {512, 1000, 1024})
     for (const Kind kind : {Kind::saturated, Kind::two_valued, Kind::aligned})
       cases.push_back({attention_case(1, 2, 1, size, 64, 300, dtypes[size % 3], kind)});
-  // Groups and queries, up to and beyond what is read sparsely.
+  // Groups and queries, with as many rows as can be read sparsely and with more.
   for (const std::int64_t group : {1, 3, 4, 8})
     for (const std::int64_t queries : {1, 2, 3, 4}) {
       SieveCase c{attention_case(2, group, queries, 32, 32, 700, dtypes[(group + queries) % 3],
@@ -58,14 +58,14 @@ std::vector<SieveCase> sieve_cases() {
       c.attention.causal = queries % 2 == 0;
       cases.push_back(c);
     }
-  // What is always raw: sinks, and the tokens after the last whole block.
+  // Tokens that are always raw: sinks, and those after the last whole block.
   for (const std::int64_t sinks : {0, 4, 128})
     for (const std::int64_t n : {640, 641, 700}) {
       SieveCase c{attention_case(1, 3, 1, 64, 32, n, DType::bf16, Kind::huge_sinks), sinks};
       c.attention.padded_rows = true;
       cases.push_back(c);
     }
-  // Numbers of keys around blocks, down to none.
+  // Numbers of keys around multiples of the block, and 0.
   for (const std::int64_t n : {0, 1, 127, 128, 129, 255, 256, 257, 1281})
     cases.push_back({attention_case(1, 4, 1, 48, 48, n, DType::f16, Kind::peaked)});
   // Scales.

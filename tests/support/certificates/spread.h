@@ -1,4 +1,4 @@
-// How positive numbers of any size spread: smallest, largest and quantiles, in constant memory.
+// Summarises positive numbers of any size in constant memory: smallest, largest and quantiles.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace tamis::testing {
 
-/// Counts in 2048 cells of equal width in log₂, from 2⁻¹⁶ to 2⁴⁸: quantiles are right to 1.1 %.
+/// Counts numbers in 2048 cells of equal width in log₂, from 2⁻¹⁶ to 2⁴⁸. Quantiles are accurate
+/// to 1.1 %.
 class Spread {
  public:
   void add(double x) {
@@ -32,7 +33,7 @@ class Spread {
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] double smallest() const { return smallest_; }
   [[nodiscard]] double largest() const { return largest_; }
-  /// NaN if nothing was added.
+  /// The quantile at `share` in 0 … 1; NaN if no number was added.
   [[nodiscard]] double quantile(double share) const {
     if (count_ == 0) return std::numeric_limits<double>::quiet_NaN();
     const auto rank = static_cast<std::int64_t>(share * static_cast<double>(count_ - 1));

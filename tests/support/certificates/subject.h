@@ -1,6 +1,6 @@
-// What the adversary attacks: whatever attends to one KV head and certifies what it did. An engine
-// takes part by a list of the ways in which it can be asked, nothing else of it is known; the
-// present one's is in subject_planes.cpp.
+// The interface between the adversary and the engine that it attacks: anything that attends to one
+// KV head and certifies its result. An engine provides a list of the ways in which it can be
+// called; subject_planes.cpp provides that of the current engine.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct Question {
   Shape shape;
   View<const float> q;
   std::span<const KvPages> kv;
-  // What an engine that codes keys is to leave as it is, if it knows of such tokens.
-  std::int64_t sinks = 0;  ///< at the beginning
-  std::int64_t tail = 0;   ///< at the end
+  // Tokens that an engine must not code, if it supports such tokens.
+  std::int64_t sinks = 0;  ///< number of them at the beginning
+  std::int64_t tail = 0;   ///< number of them at the end
 };
 
-/// What one row's result is said to be off by, at most.
+/// The errors that one row's certificate allows at most.
 struct Claims {
   double tau = 0;
   double error = 0;
@@ -36,20 +36,20 @@ struct Claims {
 struct Certified {
   std::vector<float> out;
   std::vector<float> lse;
-  std::vector<float>
-      weights;  ///< rows × tokens, up to a factor for each row; empty if they are not told
+  /// rows × tokens, up to a common factor in each row; empty if the engine does not report weights
+  std::vector<float> weights;
   std::vector<Claims> claims;  ///< one per row
 };
 
-/// A budget and a mode of an engine. Called from many threads at once, each with its own workspace.
+/// One combination of a budget and a mode of an engine. `attend` returns nothing if the engine
+/// refuses the question. It is called from many threads at once, each with its own workspace.
 struct Way {
   std::string name;
-  std::function<std::optional<Certified>(const Question&, Workspace&)>
-      attend;  ///< nothing: refused
+  std::function<std::optional<Certified>(const Question&, Workspace&)> attend;
 };
 
-/// Every budget and mode of attention over caches in planes that have lived through something: all
-/// numbers of bits, looks of one and two planes.
+/// Every budget and mode of attention over a cache in planes, for all numbers of bits and for
+/// looks at one and two planes. The sequences have random histories.
 std::vector<Way> ways_of_planes();
 
 }  // namespace tamis::testing

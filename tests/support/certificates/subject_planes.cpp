@@ -1,4 +1,4 @@
-// The ways in which attention over a cache in planes can be asked.
+// The ways in which attention over a cache in planes can be called.
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -21,8 +21,8 @@
 namespace tamis::testing {
 namespace {
 
-/// Keeps what a thread's caches gave back for its next ones: making memory takes longer than
-/// attending.
+/// Keeps the memory that a thread's caches release and reuses it for the next ones, since
+/// allocating it takes longer than attending.
 class KeptMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) noexcept override {
@@ -53,7 +53,8 @@ struct Mode {
   Prefer prefer;
 };
 
-/// A number for all that is asked about, the same whoever asks.
+/// A hash of everything that decides the cache's contents and queries; equal questions
+/// give equal keys.
 std::uint64_t key_of(const Question& question, int bits) {
   const Shape& shape = question.shape;
   const KvPages& kv = question.kv[0];
@@ -66,14 +67,14 @@ std::uint64_t key_of(const Question& question, int bits) {
   add(numbers, sizeof numbers);
   add(&shape.scale, sizeof shape.scale);
   add(question.q.row(0).data(), shape.rows() * shape.head_dim * 4);
-  add(kv.k[0], kv.tokens * kv.k_stride * size_of(shape.dtype));  // page after page in memory
+  add(kv.k[0], kv.tokens * kv.k_stride * size_of(shape.dtype));  // pages are contiguous in memory
   add(kv.v[0], kv.tokens * kv.v_stride * size_of(shape.dtype));
   return key;
 }
 
 constexpr Sequence sequence = 7;
 
-/// A cache with the sequence that is asked about. Thread by thread the last ones are kept: many
+/// A cache that holds the question's sequence. Each thread keeps its last caches, because many
 /// ways are tried on one question.
 const Cache& cache_of(const Question& question, int bits, Workspace& workspace) {
   struct Kept {
@@ -137,8 +138,7 @@ std::optional<Certified> ask(const Question& question, const Budget& budget, con
       {weights.data(), kv.tokens});
   bool sparse = true;
   for (const tamis::Certificate& c : certificates) {
-    if (c.reached == tamis::Reached::not_finite)
-      return std::nullopt;  // logits that floats do not hold
+    if (c.reached == tamis::Reached::not_finite) return std::nullopt;  // the logits overflow f32
     answer.claims.push_back({c.tau, c.error, c.lse_error, c.dense == Dense::no});
     sparse = sparse && c.dense == Dense::no;
   }

@@ -1,5 +1,5 @@
-// What the tests of searches with other programs share: time enough, and a word where a program is
-// absent.
+// Shared by tests of searches that run other programs: a time limit that no test reaches, and a
+// skip with a message where a program is missing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace tamis::test {
   if (tamis::lab::decision::find_program("cadical").empty()) \
   GTEST_SKIP() << "not run: cadical is not installed"
 
-/// Hours, which no test takes: the answers do not depend on time.
+/// A clock with a limit of 10⁵ s, far more than any test takes, so that answers do not
+/// depend on time.
 class Hours {
  public:
   lab::decision::Clock::Part& part() { return part_; }

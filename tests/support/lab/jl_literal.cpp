@@ -57,7 +57,7 @@ double JlLiteral::draw(std::int64_t m, const NormalSource& normals, Space& space
   expect(LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, rows, cols, space.y.data(), rows, space.tau.data(),
                              space.work.data(), room),
          "dgeqrf");
-  // Q is Haar once R's diagonal is made positive (Stewart).
+  // Q is Haar-distributed once R's diagonal is made positive (Stewart).
   for (std::int64_t c = 0; c < m; ++c) space.sign[c] = space.y[c + c * n] < 0 ? -1 : 1;
   expect(LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, rows, cols, cols, space.y.data(), rows,
                              space.tau.data(), space.work.data(), room),
@@ -71,7 +71,7 @@ double JlLiteral::draw(std::int64_t m, const NormalSource& normals, Space& space
               space.y.data(), rows, 0, space.x1.data(), rows);
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, cols, rows, scale, v_.data(), rows,
               space.y.data(), rows, 0, space.x2.data(), rows);
-  // The transpose by columns is the matrix by rows.
+  // The transpose in column-major order is the matrix in row-major order.
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows, rows, cols, 1, space.x2.data(), rows,
               space.x1.data(), rows, 0, space.logits.data(), rows);
   double margin = std::numeric_limits<double>::infinity();

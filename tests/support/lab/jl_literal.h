@@ -1,7 +1,7 @@
-// The paper's construction to the letter, as the reference that the fast draws are compared with:
-// SVD of B, Y Haar by QR of a Gaussian matrix, X⁽¹⁾ and X⁽²⁾, the dense product, every condition of
-// every row. On LAPACK in f64: 11·n³ multiply-adds once, then 3·n²·m + 2·n·m² a draw. Part of the
-// tests and benchmarks, not of libtamis.
+// The paper's construction, implemented literally as the reference for the fast draws: the SVD of
+// B, a Haar matrix Y from the QR of a Gaussian matrix, X⁽¹⁾ and X⁽²⁾, their dense product, and
+// every condition of every row. Uses LAPACK in f64. Costs 11·n³ multiply-adds once, then 3·n²·m +
+// 2·n·m² per draw. Part of the tests and benchmarks, not of the library.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 
 namespace tamis {
 
-/// Fills with independent standard normals.
+/// Fills a span with independent standard normals.
 using NormalSource = std::function<void(std::span<double>)>;
 
 class JlLiteral {
  public:
   explicit JlLiteral(const lab::realisation::JlTarget& target);
 
-  /// Of one thread.
+  /// Scratch memory of one thread.
   struct Space {
     std::vector<double> y, x1, x2, tau, work, sign;
-    std::vector<double> logits;  ///< n × n by rows, of the last draw
+    std::vector<double> logits;  ///< n × n, row-major, of the last draw
   };
-  /// The least slack of (23), (24) over all rows of one draw of rank m; accepted if positive.
+  /// Makes one draw of rank m and returns the least slack of (23) and (24) over all rows. The draw
+  /// is accepted if this is positive.
   double draw(std::int64_t m, const NormalSource& normals, Space& space) const;
 
  private:
   const lab::realisation::JlTarget& target_;
-  std::vector<double> d_, v_;  // n × n by columns: B = D·Vᵀ
+  std::vector<double> d_, v_;  // n × n, column-major: B = D·Vᵀ
 };
 
-/// OpenBLAS uses so many threads while this lives, then as many as before.
+/// Makes OpenBLAS use this many threads while the object lives; then restores the number before.
 class BlasThreads {
  public:
   explicit BlasThreads(int threads);

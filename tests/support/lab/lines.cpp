@@ -28,7 +28,7 @@ void clear_row(Matrix& matrix, std::int64_t row) {
   for (std::int64_t j = 0; j < matrix.cols; ++j) entry(matrix, row, j) = 0;
 }
 
-/// The first `size` columns of the order, or the last.
+/// Fills a row with the first `size` columns of the order, or with the last.
 void fill_row(Matrix& matrix, std::int64_t row, const std::vector<std::int64_t>& order,
               std::int64_t size, bool from_front) {
   clear_row(matrix, row);
@@ -47,8 +47,8 @@ Matrix line_along(Dice& dice, std::int64_t rows, const std::vector<std::int64_t>
   return matrix;
 }
 
-/// Gives every column one of four parts, none of them empty, and makes each of these rows a union
-/// of parts.
+/// Divides the columns among four parts, none of them empty, and makes each of these rows a
+/// union of parts.
 void plant_rows(Dice& dice, Matrix& matrix, const std::vector<std::vector<int>>& parts_of_row) {
   const std::vector<std::int64_t> columns = shuffled(dice, matrix.cols);
   const std::vector<std::int64_t> rows = shuffled(dice, matrix.rows);
@@ -117,8 +117,9 @@ Matrix planted_triple(Dice& dice, std::int64_t rows, std::int64_t cols) {
 Matrix planted_conflict(Dice& dice, std::int64_t n) {
   const std::vector<std::int64_t> order = shuffled(dice, n);
   Matrix matrix = line_along(dice, n, order);
-  // Three places of the order: the first and the last row an upper set, the middle one a lower set,
-  // cut between the first and the middle place and between the middle and the last.
+  // Three places of the order. The first and the last row are upper sets and the middle one is
+  // a lower set; the cuts lie between the first and the middle place and between the middle
+  // and the last.
   const std::int64_t middle = 1 + dice.below(n - 2);
   const std::int64_t first = dice.below(middle);
   const std::int64_t last = middle + 1 + dice.below(n - middle - 1);

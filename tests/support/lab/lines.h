@@ -1,5 +1,4 @@
-// Patterns whose answer in dimension 1 is known because they were made with it, and the judge of an
-// answer.
+// Patterns made so that their answer in dimension 1 is known, and a check of answers.
 #pragma once
 
 #include <optional>
@@ -16,22 +15,22 @@ namespace tamis::test {
 
 lab::Pattern pattern_of(const RowSets& rows);
 
-/// Yes for free queries and keys: every row a set at one end of a random order of the columns. One
-/// row in eight is all columns.
+/// A pattern that free queries and keys can realise: every row is a set at one end of a random
+/// order of the columns. One row in eight contains all columns.
 Matrix planted_line(Dice& dice, std::int64_t rows, std::int64_t cols);
-/// Yes for hidden size 1: thresholds on the rows of c·x·xᵀ, x random; one row in eight is all
-/// columns.
+/// A pattern of hidden size 1: rows of c·x·xᵀ, with x random, are compared with thresholds. One
+/// row in eight contains all columns.
 Matrix planted_product(Dice& dice, std::int64_t n);
-/// No: a planted line two of whose rows cross. At least 2 × 4.
+/// Not realisable: a planted line with two rows that cross. Needs at least 2 × 4.
 Matrix planted_crossing(Dice& dice, std::int64_t rows, std::int64_t cols);
-/// No, though none of the planted rows cross: three rows, of which two are disjoint and the third
-/// contains both, or is disjoint from both. At least 3 × 4.
+/// Not realisable, although no two of the planted rows cross: of three rows, two are disjoint and
+/// the third contains both or is disjoint from both. Needs at least 3 × 4.
 Matrix planted_triple(Dice& dice, std::int64_t rows, std::int64_t cols);
-/// Yes for free queries and keys, no for hidden size 1. n ≥ 3.
+/// Realisable with free queries and keys, but not with hidden size 1. n ≥ 3.
 Matrix planted_conflict(Dice& dice, std::int64_t n);
 
-/// Empty if the answer proves itself: a witness in the form that was asked for that holds exactly,
-/// or a refutation that its checkers accept.
+/// Empty if the answer is proven: either a witness in the requested form that holds exactly, or a
+/// refutation that its checkers accept. Otherwise says what is wrong.
 std::string flaw_of(const lab::Pattern& pattern,
                     const std::variant<lab::Witness, lab::Refutation>& answer,
                     std::optional<std::int64_t> hidden);

@@ -6,9 +6,9 @@
 namespace tamis::test {
 namespace {
 
-using Choices = std::vector<RowSets>;  // for each row, the sets it may be
+using Choices = std::vector<RowSets>;  // for each row, the sets that it may be
 
-/// The first 1, …, n columns by falling logit q·key.
+/// Adds the first 1, …, n columns by descending logit q·key.
 void add_upper_sets(double q, const std::vector<double>& key, RowSets& sets) {
   std::vector<std::size_t> order(key.size());
   std::iota(order.begin(), order.end(), 0);

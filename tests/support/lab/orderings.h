@@ -1,5 +1,5 @@
-// Which small matrices have a witness of one column: by listing the order of the keys, and every
-// threshold.
+// Decides by exhaustive search which small matrices have a witness of one column: it tries every
+// order of the keys and every threshold.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace tamis::test {
 
-/// By matrix (bit i·n + j is the entry of row i and column j): whether logits L exist that separate
-/// every row. Weak conditions are open, so it is enough to look at numbers that are pairwise
-/// different and not zero; then only order and signs matter, and each row's sets are the first 1,
-/// …, n columns by falling L. n ≤ 4.
-std::vector<bool> realised_by_orderings(int n,
-                                        bool tied);  ///< tied: L = c·x_i·x_j, else L = q_i·k_j
+/// For each n × n matrix, whether logits L exist that separate every row. Bit i·n + j of the index
+/// is the entry in row i and column j. With `tied`, L = c·x_i·x_j; otherwise L = q_i·k_j. Weak
+/// conditions are open, so it suffices to try numbers that are pairwise different and not zero.
+/// Then only order and signs matter, and the candidates for a row are the first 1, …, n columns by
+/// descending logit. n ≤ 4.
+std::vector<bool> realised_by_orderings(int n, bool tied);
 
-/// The same for one pattern of any shape, queries and keys free: some order of the columns makes
-/// every row an upper or a lower set. Up to 31 columns, but all their orders are tried.
+/// The same for one pattern of any shape, with free queries and keys: whether some order of the
+/// columns makes every row an upper or a lower set. Tries all orders; up to 31 columns.
 bool fits_on_a_line(const lab::Pattern& pattern);
 
 RowSets rows_of(std::uint32_t matrix, int n);

@@ -1,4 +1,4 @@
-// Heads whose law is known: k_eps drawn from a law with noise, or from simulated Gaussian logits.
+// Heads with a known law: k_eps is drawn from a law with noise, or measured on Gaussian logits.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ struct PlantedHead {
   [[nodiscard]] lab::LawRows rows() const { return {n, k_eps, sigma}; }
 };
 
-/// Rows and noise of a planted head. Lengths are uniform in n_low … n_high, as positions in a text
-/// are.
+/// Rows and noise of a planted head. Lengths are uniform in n_low … n_high, like positions
+/// in a text.
 struct Planting {
   std::int64_t rows = 256;
   double n_low = 1024;
   double n_high = 8192;
   double noise = 0.75;     ///< standard deviation of log k_eps
   double correlation = 0;  ///< of the noise of rows that are neighbours in n
-  double sigma = -1;       ///< of every row; below 0: not given
+  double sigma = -1;       ///< the same for every row; negative if not given
   std::uint64_t seed = 0;
 };
 
@@ -31,7 +31,8 @@ struct Planting {
 /// power or linear.
 PlantedHead plant(lab::Law law, double C, double level, const Planting& planting);
 
-/// k_eps and sigma measured on rows of i.i.d. N(0, sigma²) logits. Costs the sum of n, times 50 ns.
+/// Draws rows of i.i.d. N(0, sigma²) logits and measures k_eps and sigma on them. Takes the sum of
+/// n times about 50 ns.
 PlantedHead plant_gaussian(double sigma, double eps, const Planting& planting);
 
 /// k_eps of one row of logits, by sorting.

@@ -9,7 +9,7 @@ namespace {
 bool inside(std::uint32_t a, std::uint32_t b) { return (a & ~b) == 0; }
 bool nested(std::uint32_t a, std::uint32_t b) { return inside(a, b) || inside(b, a); }
 
-/// Everything that `component` reaches in the graph of step 3.
+/// All rows that `component` reaches in the graph of step 3.
 std::uint32_t grown(const RowSets& rows, std::uint32_t k0, std::uint32_t component) {
   for (std::uint32_t before = 0; before != component;) {
     before = component;

@@ -1,4 +1,4 @@
-// Refutations of dimension 1, checked from the rows by looking up entries, and by nothing else.
+// An independent check of refutations of dimension 1, which only looks up entries of the rows.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tamis::test {
 
-/// Empty if the refutation proves that no witness of one column exists (for its hidden size, where
-/// it has one); otherwise what is wrong with it.
+/// Empty if the refutation proves that no witness of one column exists (with its hidden size, if
+/// it has one). Otherwise says what is wrong with it.
 std::string flaw_of(const lab::Pattern& pattern, const lab::Refutation& refutation);
 
 }  // namespace tamis::test

@@ -1,5 +1,5 @@
-// What the tests of refutations share: patterns written as signs, and patterns that planted keys
-// produce.
+// Shared by the tests of refutations: patterns written as signs or bits, and patterns that
+// planted keys produce.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace tamis::test {
 
-/// A pattern from rows such as "1010".
+/// A pattern from rows written as strings such as "1010".
 inline lab::Pattern pattern_of_rows(const std::vector<std::string>& rows) {
   Matrix matrix{
       static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.front().size()), {}};
@@ -20,7 +20,7 @@ inline lab::Pattern pattern_of_rows(const std::vector<std::string>& rows) {
   return pattern_of(matrix);
 }
 
-/// The same with row i the bits of rows[i], lowest bit first. No row may be 0.
+/// A pattern from rows written as bits, lowest bit first. No row may be 0.
 inline lab::Pattern pattern_of_bits(const std::vector<std::uint64_t>& rows, std::int64_t cols) {
   Matrix matrix{static_cast<std::int64_t>(rows.size()), cols, {}};
   for (std::uint64_t row : rows)
@@ -29,7 +29,7 @@ inline lab::Pattern pattern_of_bits(const std::vector<std::uint64_t>& rows, std:
   return pattern_of(matrix);
 }
 
-/// Every row a random half of the columns, but for rows of zeros.
+/// Each row is a random nonempty set of columns, every such set with equal probability.
 inline lab::Pattern random_half(Dice& dice, std::int64_t rows, std::int64_t cols) {
   std::vector<std::uint64_t> bits;
   for (std::int64_t i = 0; i < rows; ++i)
@@ -37,8 +37,8 @@ inline lab::Pattern random_half(Dice& dice, std::int64_t rows, std::int64_t cols
   return pattern_of_bits(bits, cols);
 }
 
-/// Sylvester's matrix, n a power of two: + where i & j has an even number of ones. By rows, as
-/// bits.
+/// The rows of Sylvester's matrix, as bits; n is a power of two. Bit j of row i is 1 where i & j
+/// has an even number of ones.
 inline std::vector<std::uint64_t> hadamard_rows(std::uint64_t n) {
   std::vector<std::uint64_t> rows(n, 0);
   for (std::uint64_t i = 0; i < n; ++i)
@@ -50,7 +50,7 @@ inline lab::Pattern hadamard(std::int64_t n) {
   return pattern_of_bits(hadamard_rows(static_cast<std::uint64_t>(n)), n);
 }
 
-/// Every pair of n columns is a row.
+/// The pattern whose rows are all pairs of n columns.
 inline lab::Pattern all_pairs(std::int64_t n) {
   std::vector<std::uint64_t> bits;
   for (std::int64_t a = 0; a < n; ++a)
@@ -58,7 +58,8 @@ inline lab::Pattern all_pairs(std::int64_t n) {
   return pattern_of_bits(bits, n);
 }
 
-/// Rows that halfspaces cut out of random keys in R^dim, so that a witness of `dim` columns exists.
+/// Rows cut out by random halfspaces from random keys in R^dim, so that a witness of
+/// `dim` columns exists.
 inline lab::Pattern planted_halfspaces(Dice& dice, std::int64_t rows, std::int64_t cols,
                                        std::int64_t dim) {
   std::vector<double> keys(static_cast<std::size_t>(cols * dim));

@@ -61,7 +61,8 @@ enum class Numbers { whole, ordinary, extreme, cancelling };
 double random_number(Dice& dice, Numbers kind, DType dtype) {
   if (kind == Numbers::whole) return static_cast<double>(dice.below(7) - 3);
   if (kind == Numbers::ordinary) return 2 * dice.normal();
-  // Sums whose large terms cancel or agree, so that what is left lies below the last place of f64.
+  // The large terms of these sums cancel, or nearly cancel, and leave less than the last
+  // digit of f64.
   if (kind == Numbers::cancelling)
     return std::ldexp(static_cast<double>(dice.below(3) - 1),
                       std::array{0, 0, 45, 54}[static_cast<std::size_t>(dice.below(4))]);
@@ -77,7 +78,7 @@ lab::Tensor random_tensor(Dice& dice, std::int64_t rows, std::int64_t cols, Numb
   return tensor_of(matrix, dtype);
 }
 
-/// Selections, as in the paper, or any numbers.
+/// Selection matrices, as in the paper, or matrices of any numbers.
 lab::Tensor random_weights(Dice& dice, std::int64_t hidden, std::int64_t dim, Numbers kind) {
   if (dice.coin()) return random_tensor(dice, hidden, dim, kind);
   Matrix matrix{hidden, dim, std::vector<double>(static_cast<std::size_t>(hidden * dim))};
@@ -107,7 +108,7 @@ VerifyCase random_case(std::uint64_t seed) {
   Dice dice(seed);
   VerifyCase result;
   const auto kind = static_cast<Numbers>(dice.below(4));
-  const std::int64_t form = dice.below(4);  // q and k twice as often, inputs, both
+  const std::int64_t form = dice.below(4);  // q and k are twice as likely as inputs or both
   result.conditions.causal = dice.coin();
   result.conditions.weak = dice.below(3) == 0;
   result.conditions.eps1 = dice.coin() ? 0.1 : 0.999;
@@ -122,7 +123,7 @@ VerifyCase random_case(std::uint64_t seed) {
     result.witness.k = random_tensor(dice, cols, dim, kind);
   }
   if (form >= 2) {
-    // Products of four numbers: nearer to one, so that not every logit overflows.
+    // Products of four numbers must be nearer to one, so that not every logit overflows.
     const Numbers inner = kind == Numbers::extreme ? Numbers::ordinary : kind;
     const std::int64_t hidden = 1 + dice.below(4);
     result.witness.x = random_tensor(dice, rows, hidden, kind);
@@ -168,7 +169,7 @@ std::vector<mpq_class> rationals_of(const lab::Tensor& tensor) {
   return result;
 }
 
-/// The logits of one form as rationals; a logit that is not finite becomes nothing.
+/// The logits of one form as rationals, with no value for logits that are not finite.
 std::vector<std::optional<mpq_class>> logits_of(const lab::Witness& w, bool inputs,
                                                 lab::Arithmetic arithmetic) {
   std::vector<std::optional<mpq_class>> result;
@@ -198,8 +199,8 @@ std::vector<std::optional<mpq_class>> logits_of(const lab::Witness& w, bool inpu
   return result;
 }
 
-/// log x − gap + bound in 400 bits, which decides every sign that is not exactly zero here; exact
-/// zeros come only where x = 1.
+/// log x − gap + bound, computed with 400 bits. That precision decides every sign here except
+/// exact zeros, which occur only where x = 1.
 double slack_of(const mpq_class& gap, const mpq_class& x, const mpq_class& bound) {
   if (x == 1) {
     const mpq_class slack = bound - gap;

@@ -1,5 +1,5 @@
-// What the tests of src/verify share: witnesses from plain numbers, random cases, and the
-// conditions checked pair by pair in exact arithmetic and MPFR.
+// Shared by the tests of verification: witnesses from plain numbers, random cases, and a check of
+// the conditions pair by pair in exact arithmetic and MPFR.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tamis::test {
 
-/// A matrix as it is written in a test.
+/// A dense matrix, row-major.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -21,19 +21,19 @@ struct Matrix {
   }
 };
 
-/// Rounded to the nearest if `dtype` is f32.
+/// A tensor with these numbers, rounded to the nearest if `dtype` is f32.
 lab::Tensor tensor_of(const Matrix& matrix, DType dtype);
 Matrix matrix_of(const lab::Tensor& tensor);
 lab::Witness witness_of(const Matrix& q, const Matrix& k, DType dtype = DType::f64);
 
-/// The nonzeros of a matrix.
+/// The pattern with the nonzeros of a matrix.
 lab::Pattern pattern_of(const Matrix& matrix);
 
-/// Counts its draws, so that a test reads as if numbers came one after another.
+/// A random stream that counts its draws, so that a test can take one number after another.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : stream_(seed, lab::numbers::Purpose::test, 0) {}
-  /// 0 … n − 1.
+  /// Uniform in 0 … n − 1.
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(stream_.below(static_cast<std::uint64_t>(n), draw_++));
   }
@@ -53,14 +53,14 @@ struct VerifyCase {
   lab::Witness witness;
   lab::Conditions conditions;
 };
-/// Both forms, all types and conditions; numbers small and whole (so that there are ties),
-/// ordinary, or from one end of the exponents to the other.
+/// A random case in any form, type and condition. Its numbers are small integers (so that there
+/// are ties), ordinary numbers, numbers that cancel, or numbers over the whole range of exponents.
 VerifyCase random_case(std::uint64_t seed);
 
-/// `Checked` by looking at every pair of every row.
+/// Computes `Checked` by looking at every pair of every row.
 lab::Checked naive_check(const VerifyCase& given, lab::Arithmetic arithmetic);
 
-/// How far from the true margin a reported one may be, as verify.h says.
+/// The largest error of a reported margin that verify.h allows.
 double margin_tolerance(const VerifyCase& given, double margin);
 
 }  // namespace tamis::test

@@ -1,4 +1,4 @@
-// USAM, SAM, SA and the causal forms on matrices small enough to write out.
+// USAM, SAM, SA and the causal forms, on matrices small enough to write out.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Dense attention over the one list of cases, on every target, and what else its contract promises.
+// Dense attention over all cases of cases.h, on every target, and the other promises
+// of its contract.
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
@@ -32,7 +33,7 @@ Result run_dense(const Problem& problem, Workspace& workspace) {
   return result;
 }
 
-/// The same through the C ABI.
+/// Computes the same through the C ABI.
 Result run_c_abi(const Problem& problem) {
   const Shape& shape = problem.shape();
   const tamis_shape c_shape{sizeof(tamis_shape),
@@ -136,8 +137,8 @@ TEST(Dense, AllocatesNothingOnceTheWorkspaceHasSeenTheShape) {
 }
 
 TEST(Dense, AgreesWithTheDefinitionOfCausalSelfAttention) {
-  // CSA(X) with W_Q = [I 0 0], W_K = [0 I 0], W_V = [0 0 I] is attention of q, k, v = the parts of
-  // X.
+  // CSA(X) with W_Q = [I 0 0], W_K = [0 I 0], W_V = [0 0 I] is attention with q, k, v the three
+  // parts of X.
   constexpr std::int64_t n = 37;
   constexpr std::int64_t d = 6;
   Case c;
@@ -160,7 +161,7 @@ TEST(Dense, AgreesWithTheDefinitionOfCausalSelfAttention) {
     parts[p] = {w.data() + p * 3 * d * d, 3 * d, d};
     for (std::int64_t j = 0; j < d; ++j) parts[p](p * d + j, j) = 1;
   }
-  Answer expected = reference_answer(problem);  // for the log-sum-exp, which the definition has not
+  Answer expected = reference_answer(problem);  // for lse, which the definition does not give
   csa(xv, parts[0], parts[1], parts[2], {expected.out.data(), n, d});
   Workspace workspace(1);
   const Result result = run_dense(problem, workspace);
@@ -168,9 +169,9 @@ TEST(Dense, AgreesWithTheDefinitionOfCausalSelfAttention) {
 }
 
 TEST(Dense, WeightsAreWithinTauOfTheExactOnes) {
-  // With the unit vectors as values the output is the weights. Their rounding as an output adds
-  // half of what `error` allows beyond 2τ for values of norm 1, so the distance is at most error
-  // / 2.
+  // With unit vectors as values the output equals the weights. Rounding them to the output type
+  // adds half of what `error` allows beyond 2τ for values of norm 1, so the distance is at most
+  // error / 2.
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const std::int64_t queries : {1, 20}) {
       constexpr std::int64_t n = 300;
@@ -243,7 +244,7 @@ TEST(Dense, StatesOfPartsMergeToTheStateOfTheWhole) {
       std::vector<float> m, l, o;
       SoftmaxStates view;
     };
-    // Pages 0 … 2, pages 3 …, and no page at all, merged in both orders.
+    // Pages 0 … 2, pages from 3 on, and no page at all, merged in both orders.
     for (const bool reversed : {false, true}) {
       Workspace workspace(1);
       std::vector<State> parts;
@@ -314,7 +315,7 @@ TEST(PageTables, CanBeMovedAndNotCopied) {
   EXPECT_EQ(moved.heads()[1].k[1], page);
 }
 
-/// Runs dense on one head of `d` = 4 and returns the error's sentence, "" if none.
+/// Runs dense attention on one head of `d` = 4 and returns the error's message, or "" if none.
 std::string sentence_of(std::vector<float> q, std::vector<float> k, std::vector<float> v) {
   const auto tokens = static_cast<std::int64_t>(k.size() / 4);
   Shape shape{1, 1, static_cast<std::int64_t>(q.size() / 4), 4, 4, DType::f32, 1.0F};

@@ -1,4 +1,4 @@
-// The bound on rounding at its edges. That it holds is checked on every case in dense_test.cpp.
+// Edge cases of the bound on rounding. dense_test.cpp checks on every case that the bound holds.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +46,7 @@ TEST(Rounding, NeverBecomesNegativeNanOrSmallForManyKeysOrLargeNorms) {
 }
 
 TEST(Rounding, CoversAScaleInTheDenormalRange) {
-  // scale·log₂e rounds to a multiple of 2⁻¹⁴⁹, half of which is then a large part of every logit.
+  // scale·log₂e rounds to a multiple of 2⁻¹⁴⁹; half of that is then a large part of every logit.
   const Shape tiny{1, 1, 1, 1, 1, DType::f32, 0x1p-149F};
   const float q = 0x1p60F;
   const float k[2] = {0x1p90F, 0.0F};

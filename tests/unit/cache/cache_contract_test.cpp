@@ -1,4 +1,4 @@
-// What a cache refuses, and in which words.
+// What a cache refuses, and the messages of its errors.
 #include <gtest/gtest.h>
 #include <tamis/cache.h>
 
@@ -143,12 +143,12 @@ TEST(CacheContract, ANumberThatIsNotFiniteIsNamedAndNothingIsAppended) {
           x.add(1);
           x.add(2);
           x.append({1, 2}, {100, 5}, dtype, {});
-          // Long enough for pages that are coded from where the caller has them.
+          // Sequences long enough that pages are coded directly from the caller's memory.
           const std::vector<ModelTokens> tokens{x.draw(150, dtype), x.draw(600, dtype)};
           const testing::RowsLayout layout{.channel_stride = stride};
           ModelRows keys(tokens, true, heads.kv_heads, heads.key_dim, dtype, layout);
           ModelRows values(tokens, false, heads.kv_heads, heads.value_dim, dtype, layout);
-          // Two of them: the first is named, whichever thread finds one first.
+          // Two numbers are wrong; the first is named, whichever thread finds one first.
           ModelRows& wrong = in_key ? keys : values;
           wrong.set(1, 599, 0, 0, bad);
           wrong.set(1, 277, 1, 2, bad);

@@ -1,5 +1,5 @@
-// What encode_head stores and decode_head reads back: the bytes, against a plain reference, and the
-// bounds, against f64.
+// Blocks that encode_head stores and decode_head reads back: the bytes are compared with a plain
+// reference, and the bounds are checked in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,14 +24,14 @@ using tamis::testing::for_each_target;
 
 constexpr double u = 0x1p-24;
 
-/// Numbers as the caller has them.
+/// Numbers in the caller's memory.
 struct Case {
   std::string name;
-  /// The number in channel c of token j, given a normal one.
+  /// The number in channel c of token j, made from a normal draw.
   std::function<double(std::int64_t j, std::int64_t c, double normal)> at;
   std::int32_t tokens = 128;
   std::vector<std::int32_t> raw = {};
-  bool tight = true;  ///< numbers are large enough for stored bounds to be near what they bound
+  bool tight = true;  ///< numbers are large enough for stored bounds to be nearly attained
 };
 
 std::vector<Case> cases() {
@@ -67,7 +67,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// Only f32 reaches these.
+/// Numbers that only f32 can represent.
 std::vector<Case> wide_cases() {
   return {
       {"up to 2^55",
@@ -83,7 +83,7 @@ std::vector<Case> wide_cases() {
   };
 }
 
-/// Rows as stored, `stride` elements apart, and what they are.
+/// Rows in memory, `stride` elements apart, and their numbers.
 struct Stored {
   std::vector<std::byte> bytes;
   std::vector<float> x;
@@ -110,7 +110,7 @@ struct Stored {
   }
 };
 
-/// A case, coded by the kernels in force.
+/// A case coded by the kernels in force.
 struct Coded {
   Layout layout;
   Stored k, v;
@@ -155,7 +155,7 @@ struct Coded {
   }
 };
 
-/// The nibble of channel c of token j in a plane, each by its own definition of the order.
+/// The nibble of channel c of token j in a plane. Each function defines its plane's order anew.
 int low_plane_nibble(const std::uint8_t* row, std::int64_t c) {
   constexpr std::array<std::int64_t, 4> order{0, 2, 1, 3};
   const std::int64_t at = c / 32 * 16 + c % 16 / 4 * 4 + order[static_cast<std::size_t>(c % 4)];
@@ -173,7 +173,7 @@ int value_nibble(const std::uint8_t* row, std::int64_t c) {
   return row[c / 32 * 16 + c % 16] >> (c % 32 < 16 ? 0 : 4) & 15;
 }
 
-/// The code of as many planes as `levels`.
+/// The code formed by the first `levels` planes.
 int key_code(const HeadBlock& block, int levels, std::int64_t j, std::int64_t c) {
   int code = high_plane_nibble(block.key_plane[0], block.layout->key_d32, j, c);
   for (std::size_t p = 1; p < static_cast<std::size_t>(levels); ++p)
@@ -194,8 +194,8 @@ double y_of(int code, int levels) {
 
 double f16_at(const std::uint16_t* x, std::int64_t c) { return to_float(f16{x[c]}); }
 
-/// above ≥ true, but for the rounding of f64; and by at most `room` of itself and `rounding` above
-/// it.
+/// Expects above ≥ norm up to the rounding of f64. If tight, it may exceed norm by at most the
+/// fraction `room` plus `rounding`.
 void expect_above(double above, double norm, bool tight, double room, double rounding,
                   const char* what) {
   EXPECT_GE(above, norm * (1 - 1e-12)) << what;
@@ -204,7 +204,7 @@ void expect_above(double above, double norm, bool tight, double room, double rou
   }
 }
 
-/// Every number of the header against what the planes say in f64.
+/// Compares every number of the header with what the planes say in f64.
 void expect_bounds(const Coded& coded, bool tight) {
   const HeadBlock block = coded.block();
   const BlockHead& head = block.head();
@@ -247,13 +247,13 @@ void expect_bounds(const Coded& coded, bool tight) {
     norm = std::max(norm, std::sqrt(size));
     squares += away;
   }
-  // What rounding adds, twice over: u·(3.01·‖y‖ + 16·√d) steps.
+  // Twice the allowance for rounding: u·(3.01·‖y‖ + 16·√d) steps.
   const double key_rounding = 2 * 41 * u * std::sqrt(static_cast<double>(layout.key_dim));
   double steps = 0;
   for (std::int64_t c = 0; c < layout.value_dim; ++c)
     steps += std::pow(head.value_unit * f16_at(block.value_step(), c), 2);
   const double value_rounding = 2 * 41 * u * std::sqrt(steps);
-  const double floor = 0x1p-68;  // for squares that vanish
+  const double floor = 0x1p-68;  // for squares that underflow
   for (std::size_t l = 0; l < most_levels; ++l) {
     SCOPED_TRACE("level " + std::to_string(l));
     if (static_cast<int>(l) >= coded.levels) {
@@ -265,8 +265,8 @@ void expect_bounds(const Coded& coded, bool tight) {
     expect_above(head.value_missing[l], value_missing[l], tight, 1e-4, value_rounding + floor,
                  "value_missing");
   }
-  // Level l ≥ 1 by ‖y‖ and what it misses, at most 1/32 in every channel, and ‖y‖ likewise above
-  // its ‖ŷ_1‖.
+  // The reach at levels ≥ 1 is bounded by ‖y‖ plus the missing part, which is at most 1/32 in
+  // every channel, and ‖y‖ exceeds ‖ŷ_1‖ by at most as much.
   expect_above(head.reach, reach, tight, 1e-4,
                1.001 / 16 * std::sqrt(static_cast<double>(layout.key_dim)), "reach");
   expect_above(head.value_radius, radius, tight, 1e-4, floor, "value_radius");
@@ -281,7 +281,7 @@ void expect_bounds(const Coded& coded, bool tight) {
   EXPECT_EQ(head.levels, coded.levels);
 }
 
-/// Steps are positive, and every coded number lies within 8 of them of its centre.
+/// Steps are positive, and every coded number lies within 8 steps of its centre.
 void expect_reached(const Coded& coded) {
   const HeadBlock block = coded.block();
   const auto check = [&](const Stored& x, std::int64_t dim, std::int64_t d32, double unit,
@@ -308,7 +308,7 @@ void expect_reached(const Coded& coded) {
 
 // ---- A plain reference ----
 
-/// A sum over channels in the order that planes.h fixes.
+/// A sum over channels in the order that planes.h prescribes.
 float sum_in_lanes(const std::vector<float>& terms) {
   std::array<float, 16> lane{};
   for (std::size_t c = 0; c < terms.size(); ++c) lane[c % 16] += terms[c];
@@ -323,13 +323,14 @@ std::uint16_t f16_above(float x) {
   return static_cast<std::uint16_t>(near.bits + (to_float(near) < x ? 1 : 0));
 }
 
-/// One side of a block in plain loops: keys, or values where `values` says so.
+/// One side of a block in plain loops: the values if `values` is set, else the keys.
 struct Reference {
   float unit = 0;
   std::vector<std::uint16_t> centre, step;
-  std::vector<std::vector<int>> code;  // of every token and channel, 0 where nothing is coded
-  std::vector<std::vector<float>> level_sums;  // of every level, by coded token
-  std::vector<float> first_sums, second_sums;  // keys: Σ p², Σ (p − e_0)²; values: Σ (v − m)², Σ v²
+  std::vector<std::vector<int>> code;          // by token and channel, 0 where nothing is coded
+  std::vector<std::vector<float>> level_sums;  // by level and coded token
+  // For keys Σ p² and Σ (p − e_0)²; for values Σ (v − m)² and Σ v².
+  std::vector<float> first_sums, second_sums;
   float centre_sum = 0, step_sum = 0;
 
   Reference(const Coded& coded, const Stored& x, std::int64_t dim, std::int64_t d32, bool values)
@@ -403,7 +404,7 @@ struct Reference {
   }
 };
 
-/// Above the root of the largest sum, of which `padding` is known to be too much.
+/// An upper bound on the root of the largest sum, given that sums are too large by `padding`.
 double largest_root(const std::vector<float>& sums, std::int64_t d32, double padding = 0) {
   const double growth = 1 + (static_cast<double>(d32) / 16 + 20) * u;
   const float most = sums.empty() ? 0.0F : *std::max_element(sums.begin(), sums.end());
@@ -454,7 +455,7 @@ BlockHead reference_head(const Coded& coded, const Reference& k, const Reference
   return head;
 }
 
-/// Whether a stored block is what the reference says, byte by byte.
+/// Compares a stored block with the reference, byte by byte.
 void expect_reference(const Coded& coded) {
   const HeadBlock block = coded.block();
   const Layout& layout = coded.layout;
@@ -473,8 +474,8 @@ void expect_reference(const Coded& coded) {
   for (std::size_t at = layout.value_step + static_cast<std::size_t>(2 * layout.value_d32);
        at < layout.key_plane0; ++at)
     ASSERT_EQ(block.record[at], std::byte{0});
-  // Every nibble of the planes is that of some token and channel, so that these are all of their
-  // bytes.
+  // Every nibble of the planes belongs to some token and channel, so this compares all
+  // of their bytes.
   for (std::int64_t j = 0; j < page_tokens; ++j) {
     for (std::int64_t c = 0; c < layout.key_d32; ++c)
       ASSERT_EQ(key_code(block, coded.levels, j, c),
@@ -531,7 +532,7 @@ TEST(CacheEncode, EveryTargetMakesTheBytesOfThePlainReference) {
   });
 }
 
-/// The kernels of kernels/sieve.h read these planes: as sums of codes by integers or floats.
+/// The kernels of kernels/sieve.h read these planes as sums of codes, in integers or floats.
 TEST(CacheEncode, PlanesHaveTheOrdersThatTheKernelsOfDotsAndSumsRead) {
   const Case normal = cases().front();
   for (const std::int64_t d : {40, 128, 320}) {
@@ -590,7 +591,7 @@ TEST(CacheEncode, PlanesHaveTheOrdersThatTheKernelsOfDotsAndSumsRead) {
                       expected(r, key[i], nibble(plane)));
       }
       for (std::size_t plane = 0; plane < 3; ++plane) {
-        // Steps of 1 and no centres: sums of nibbles.
+        // With steps of 1 and no centres the results are sums of nibbles.
         const std::vector<float> p(16, 1.0F);
         const std::vector<std::uint16_t> ones(n, 0x3C00), zeros(n, 0);
         const float nothing = 0.0F;
@@ -629,7 +630,7 @@ struct Decoded {
   bool operator==(const Decoded&) const = default;
 };
 
-/// Decodes the planes that `levels` says; rows of values are five floats apart, which stay 77.
+/// Decodes the first `levels` planes. Rows of values have gaps of five floats, which must stay 77.
 Decoded decode(const kernels::Kernels& by, const HeadBlock& block, int levels, std::int64_t first,
                std::int64_t count) {
   const std::int64_t key_dim = block.layout->key_dim;

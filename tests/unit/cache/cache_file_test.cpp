@@ -1,4 +1,4 @@
-// Saved sequences: what is saved comes back, and whatever is not what it was is refused.
+// Saved sequences: they are restored exactly, and damaged or foreign files are refused.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <tamis/cache.h>
@@ -34,7 +34,7 @@ CacheOptions small_options() {
   return options;
 }
 
-/// Why the cache refuses a file, without its name, or nothing.
+/// The cache's reason for refusing a file, without the file's name, or "".
 std::string refusal(const Cache& cache, std::string_view file) {
   const std::size_t used = cache.bytes() - cache.free_bytes();
   std::string said;
@@ -57,8 +57,7 @@ std::string saved(const Cache& cache, Sequence sequence) {
   return read_text(folder / "s");
 }
 
-/// What lies where in a file, so that a test can write what it likes and make the checksums right
-/// again.
+/// The layout of a file, so that a test can write anything into it and correct the checksums.
 class Opened {
  public:
   Opened(const Cache& cache, std::string file) : cache_(cache), text(std::move(file)) {
@@ -99,7 +98,7 @@ class Opened {
     std::memcpy(&x, text.data() + at, sizeof x);
     return x;
   }
-  /// The file with x at `at` and checksums that agree.
+  /// The file with x at `at` and with correct checksums.
   template <class T>
   [[nodiscard]] std::string with(std::size_t at, const T& x) const {
     std::string changed = text;
@@ -126,16 +125,16 @@ class Opened {
   }
 
   const Cache& cache_;
-  std::vector<std::size_t> parts_;  ///< where each checksum is
+  std::vector<std::size_t> parts_;  ///< the offset of each checksum
 
  public:
   std::string text;
-  std::size_t list = 0;               ///< where the list of blocks begins
-  std::vector<std::size_t> block;     ///< where each block begins
-  std::vector<std::size_t> raw_page;  ///< where each raw page begins
+  std::size_t list = 0;               ///< offset of the list of blocks
+  std::vector<std::size_t> block;     ///< offset of each block
+  std::vector<std::size_t> raw_page;  ///< offset of each raw page
 };
 
-/// Two blocks, the first with raw tokens, the last with its raw page; a raw tail.
+/// Two blocks, the first with raw tokens and the last with its raw page, and a raw tail.
 struct Small {
   Modelled x{heads, small_options()};
   Small() {
@@ -183,7 +182,7 @@ TEST(CacheFile, TheLargestAndTheLeastNumbersThatAreCodedComeBack) {
   options.bits = 16;
   const float large = cache::largest_coded;
   for (const float most : {large, std::nextafter(large, 0.0F), 1.0F, 0x1p-126F, 0x1p-149F, 0.0F})
-    for (const std::size_t others : {1, 2, 64}) {  // one token in so many is positive
+    for (const std::size_t others : {1, 2, 64}) {  // one token in `others` is positive
       Modelled x(heads, options);
       x.add(1);
       testing::ModelTokens tokens;
@@ -214,7 +213,7 @@ TEST(CacheFile, EveryFlippedBitIsRefused) {
   EXPECT_EQ(refusal(small.x.cache, file), "");
 }
 
-/// Every position is somewhere, and all numbers are finite.
+/// Every position lies somewhere, and all numbers are finite.
 void expect_readable(const Cache& cache, const cache::SequenceView& view) {
   const cache::Layout& layout = cache::layout_of(cache);
   std::vector<int> places(static_cast<std::size_t>(view.tokens));
@@ -241,7 +240,7 @@ TEST(CacheFile, FlippedBitsWithRightChecksumsAreRefusedOrCanBeRead) {
   const Small small;
   const Opened file(small.x.cache, small.file());
   const cache::Layout& layout = cache::layout_of(small.x.cache);
-  const auto claims = [&](std::size_t at) {  // something that codes and rows do not
+  const auto claims = [&](std::size_t at) {  // everything but codes and rows
     if (at < file.block[0]) return true;
     for (const std::size_t block : file.block)
       for (const std::size_t head : {0, 1})
@@ -260,7 +259,7 @@ TEST(CacheFile, FlippedBitsWithRightChecksumsAreRefusedOrCanBeRead) {
       EXPECT_EQ(error.code(), Code::input) << error.what();
     }
   }
-  EXPECT_GT(accepted, 0);  // codes, say
+  EXPECT_GT(accepted, 0);  // for instance changed codes
 }
 
 TEST(CacheFile, EveryTruncationAndEveryTailIsRefused) {

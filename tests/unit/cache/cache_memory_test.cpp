@@ -1,4 +1,4 @@
-// What a cache takes from memory, gives back, and does when there is none left.
+// The memory that a cache takes and returns, and what happens when there is none left.
 #include <gtest/gtest.h>
 #include <tamis/cache.h>
 
@@ -21,7 +21,7 @@ using testing::Modelled;
 constexpr Heads heads{
     .query_heads = 4, .kv_heads = 2, .key_dim = 40, .value_dim = 33, .scale = 1.0F};
 
-/// Counts what is out, and can be told to have no more.
+/// Counts the memory that is in use, and refuses more after a given number of slabs.
 class CountedMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) noexcept override {
@@ -39,7 +39,7 @@ class CountedMemory final : public Memory {
     out_ -= bytes;
     std::free(memory);
   }
-  /// It gives so many more slabs; negative for any number.
+  /// Gives this many more slabs; any number if negative.
   void fail_after(std::int64_t slabs) {
     left_ = slabs;
     refused_ = false;
@@ -55,8 +55,8 @@ class CountedMemory final : public Memory {
   bool refused_ = false;
 };
 
-/// Sequences in every state that an append, a fork or a load meets: empty, raw, coded, short
-/// blocks, sharing the page that the next token goes into.
+/// Sequences in every state that an append, a fork or a load can meet: empty, raw, coded, with
+/// short blocks, and sharing the page that the next token goes into.
 struct Scene {
   CountedMemory memory;
   Modelled x;
@@ -82,7 +82,7 @@ struct Scene {
   void load() { x.save_and_load(1, folder / "2", 7); }
 };
 
-/// `change` must throw `internal` and leave the scene as it was; afterwards it must work.
+/// `change` must throw `internal` and leave the sequences as they were.
 template <class Change>
 void expect_unchanged(Scene& scene, std::int64_t n, const Change& change) {
   SCOPED_TRACE(n);
@@ -90,7 +90,7 @@ void expect_unchanged(Scene& scene, std::int64_t n, const Change& change) {
   const std::string said = sentence([&] { change(scene); }, Code::internal);
   EXPECT_NE(said.find("memory"), std::string::npos) << said;
   EXPECT_EQ(scene.x.difference(), "");
-  // Lists may have grown, and pages may not be left behind.
+  // Lists may have grown, but no page may be left behind.
   EXPECT_LE(scene.x.used(), used + 4096);
 }
 
@@ -139,7 +139,7 @@ void every_allocation_fails(const Change& change) {
     }
     if (!failed) break;
     ++failures;
-    if (!thrown) continue;  // an allocation that could be done without
+    if (!thrown) continue;  // the failed allocation was optional
     ASSERT_EQ(scene.x.difference(), "") << n;
     change(scene.x.cache, scene);
     for (const Sequence s : {1, 2, 3, 4, 5, 6}) scene.x.cache.remove(s);
@@ -218,7 +218,7 @@ TEST(CacheMemory, SheddingGivesWholeSlabsBack) {
   x.add(1);
   x.append(1, 40 * 128);
   const std::size_t plane =
-      40 * 2 * 128 * 128;  // keys and values of 40 blocks, 2 heads, half a byte each
+      40 * 2 * 128 * 128;  // keys and values of 40 blocks, 2 heads, half a byte per channel
   std::size_t before = memory.out();
   for (const int bits : {12, 8}) {
     x.cache.shed(1, bits, 40 * 128);
@@ -246,7 +246,7 @@ TEST(CacheMemory, WhatIsSharedIsShedByEachAlone) {
   for (const cache::CodedBlock& block : cache::view_of(x.cache, 2).blocks)
     EXPECT_EQ(block.levels, 4);
   EXPECT_EQ(x.difference(), "");
-  x.cache.shed(2, 12, 300);  // two blocks lie wholly before it
+  x.cache.shed(2, 12, 300);  // two blocks lie wholly before position 300
   EXPECT_LT(x.used(), both);
   const auto blocks = cache::view_of(x.cache, 2).blocks;
   for (std::size_t b = 0; b < blocks.size(); ++b) EXPECT_EQ(blocks[b].levels, b < 2 ? 3 : 4);
@@ -319,7 +319,8 @@ TEST(CacheMemory, ALongAppendHoldsFewRawPagesAtATime) {
   const Sequence sequence = 1;
   const std::int64_t tokens = std::int64_t{400} * 128;
   cache.append({&sequence, 1}, {&tokens, 1}, rows, rows, workspace);
-  // 16 bits a number raw, 12 coded: with a window of 64 pages, and slabs that are not full.
+  // Raw numbers take 16 bits and codes 12. The bound allows a window of 64 pages and
+  // partly filled slabs.
   const std::size_t raw_page = 2 * 2 * 128 * 128 * 2;
   EXPECT_LT(memory.most(), 400 * raw_page * 13 / 16 + 80 * raw_page);
 }

@@ -1,4 +1,4 @@
-// The cache against a model that knows nothing but the tokens appended.
+// The cache against a model that knows only the appended tokens.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <tamis/cache.h>
@@ -41,7 +41,7 @@ TEST(Cache, IsRawAsAWholeUntilItHasEnoughTokens) {
   EXPECT_TRUE(cache::view_of(x.cache, 1).blocks.empty());
   EXPECT_EQ(x.difference(), "");
   x.append(1, 1);
-  EXPECT_EQ(cache::view_of(x.cache, 1).blocks.size(), 1U);  // one more for every call
+  EXPECT_EQ(cache::view_of(x.cache, 1).blocks.size(), 1U);  // every call adds one block
   x.append(1, 1);
   EXPECT_EQ(cache::view_of(x.cache, 1).blocks.size(), 2U);
   EXPECT_EQ(x.difference(), "");
@@ -58,7 +58,7 @@ TEST(Cache, CanBeCutAtEveryOffsetAndGoesOn) {
     x.fork(1, 700, 2);
     x.truncate(2, cut);
     ASSERT_EQ(x.difference(2), "") << cut;
-    // Nothing was lost of what was cut out of the last block.
+    // No token was lost of those that were cut out of the last block.
     if (cut > 512) {
       EXPECT_EQ(cache::view_of(x.cache, 2).blocks.size(), cut < 640 ? 4U : 5U);
     }
@@ -78,7 +78,7 @@ TEST(Cache, AForkAtEveryOffsetSharesAndGoesItsOwnWay) {
   const std::size_t alone = x.used();
   for (std::int64_t cut = 0; cut <= 700; ++cut) {
     x.fork(1, cut, 2);
-    EXPECT_LT(x.used() - alone, 2048U);  // lists, no pages
+    EXPECT_LT(x.used() - alone, 2048U);  // lists, but no pages
     x.append(2, 1 + cut % 200);
     ASSERT_EQ(x.difference(2), "") << cut;
     x.remove(2);

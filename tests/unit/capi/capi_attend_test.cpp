@@ -1,5 +1,5 @@
-// Sparse attention through the C ABI: the bits and certificates of the C++ functions, and codes and
-// sentences for nonsense.
+// Sparse attention through the C ABI: the same bits and certificates as from the C++ functions,
+// and error codes and messages for invalid arguments.
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
@@ -19,7 +19,7 @@
 namespace tamis_c {
 namespace {
 
-/// What tamis::sieve::attend says to the same question.
+/// The answer of tamis::sieve::attend to the same question.
 struct Answer {
   Result result{std::vector<float>(AttendProblem::rows * AttendProblem::value_dim),
                 std::vector<float>(AttendProblem::rows)};

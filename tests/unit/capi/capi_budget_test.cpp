@@ -22,7 +22,7 @@ TEST(CApiBudget, BudgetsGoToTextAndBack) {
     EXPECT_EQ(tamis_budget_to_text(&budget, back, std::strlen(text) + 1), TAMIS_OK);
     expect_usage(tamis_budget_to_text(&budget, back, std::strlen(text)), "capacity");
   }
-  // The longest there is: 17 digits, sign and exponent twice.
+  // The longest text that occurs: 17 digits, sign and exponent, twice.
   tamis_budget longest{TAMIS_POWER, 0, 0, 0, -1, 1.7976931348623157e+308, 0, 0, 0};
   longest.alpha = std::nextafter(HUGE_VAL, 0.0);
   longest.exponent = std::nextafter(std::nextafter(2.2250738585072014e-308, 0.0), 0.0);

@@ -1,4 +1,4 @@
-// A cache of two sequences that the tests of the C ABI attend to.
+// A cache of two sequences, shared by the tests of the C ABI that attend to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ struct CacheProblem {
   }
 };
 
-/// One query of sequence 7 and two of sequence 9, whatever attention of them needs.
+/// One query of sequence 7 and two of sequence 9, with the arrays that attention needs.
 struct AttendProblem : CacheProblem {
   static constexpr std::int64_t queries = 3;
   static constexpr std::int64_t rows = queries * heads_count;

@@ -1,4 +1,4 @@
-// The cache through the C ABI: what its functions do, and codes and sentences for nonsense.
+// The cache through the C ABI: its functions, and error codes and messages for invalid arguments.
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
@@ -55,7 +55,7 @@ TEST(CApiCache, SequencesAreAddedForkedCutAndRemoved) {
 TEST(CApiCache, OneCallAppendsToManySequences) {
   CacheProblem p;
   const std::vector<std::int64_t> many{3, 5};
-  // Row t of KV head h, the rows of both sequences one after the other.
+  // Row t of KV head h; the rows of both sequences are concatenated.
   const std::vector<float> k = random_floats(8 * 2 * p.dim, 1);
   const std::vector<float> v = random_floats(8 * 2 * p.value_dim, 2);
   const tamis_rows keys{sizeof(tamis_rows), k.data(), TAMIS_F32, 0, 2 * p.dim, p.dim, 1, 0};
@@ -84,7 +84,7 @@ TEST(CApiCache, ZerosAndNoOptionsMeanTheDefaults) {
   Cache plain;
   ASSERT_EQ(tamis_cache_create(&p.heads, nullptr, &plain), TAMIS_OK) << tamis_last_error();
   ASSERT_EQ(tamis_cache_add(plain, 1), TAMIS_OK);
-  // Raw tokens are bf16 unless something else is asked for, and f32 does not fit that.
+  // Raw tokens are bf16 unless another dtype is requested, and f32 rows do not fit bf16.
   expect_usage(p.append(plain, 1, 0, 1), "bf16");
   for (const std::int32_t bits : {8, 12, 16}) {
     tamis_cache_options options = p.cache_options;
@@ -98,7 +98,7 @@ TEST(CApiCache, ZerosAndNoOptionsMeanTheDefaults) {
     if (bits == 8) {
       EXPECT_LT(bytes, standard);
     } else if (bits == 12) {
-      EXPECT_LE(bytes, standard);  // that one holds a fork besides
+      EXPECT_LE(bytes, standard);  // the standard cache holds a fork in addition
     } else {
       EXPECT_GT(bytes, standard);
     }
@@ -130,7 +130,7 @@ TEST(CApiCache, MemoryOfTheCallerIsUsedAndGivenBack) {
     ASSERT_EQ(tamis_cache_add(cache, 7), TAMIS_OK);
     ASSERT_EQ(p.append(cache, 7, 0, p.tokens), TAMIS_OK) << tamis_last_error();
     EXPECT_GT(lent.calls, 0U);
-    EXPECT_LE(lent.bytes, info_of(cache).bytes);  // which counts the lists of what lies where too
+    EXPECT_LE(lent.bytes, info_of(cache).bytes);  // which counts lists of pages as well
     EXPECT_GT(lent.bytes, info_of(cache).bytes / 2);
   }
   EXPECT_EQ(lent.bytes, 0U);

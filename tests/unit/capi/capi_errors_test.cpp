@@ -1,4 +1,4 @@
-// The C ABI answers nonsense with codes and sentences instead of crashes.
+// The C ABI answers invalid arguments with error codes and messages, not with crashes.
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
@@ -24,7 +24,7 @@ TEST(CApi, TheMessageBelongsToTheThreadThatFailed) {
   }).join();
   EXPECT_EQ(tamis_last_error(), mine);
   EXPECT_NE(std::string(tamis_version()), "");
-  EXPECT_EQ(tamis_last_error(), mine);  // success leaves it alone
+  EXPECT_EQ(tamis_last_error(), mine);  // success does not change it
 }
 
 TEST(CApi, NullPointersGiveUsage) {
@@ -174,7 +174,7 @@ TEST(CApi, StructsOfOlderAndNewerCallersAreTold) {
     p.shape.size = bad;
     expect_usage(p.dense(), "sizeof(tamis_shape)");
   }
-  // A caller whose struct has grown by one field.
+  // A caller compiled against a struct with one more field.
   struct Newer {
     tamis_shape shape;
     std::int64_t field;

@@ -1,4 +1,4 @@
-// A small problem that the tests of the C ABI solve, and its solution by the C++ functions.
+// A small problem shared by the tests of the C ABI, and its solution by the C++ functions.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The C ABI on witnesses: made of arrays, verified, found, written and read.
+// Witnesses through the C ABI: made from arrays, verified, found, written and read.
 #include <gtest/gtest.h>
 #include <tamis/tamis.h>
 
@@ -21,7 +21,7 @@ using tamis::test::Folder;
 
 constexpr std::int64_t n = 12;
 
-/// Row i: 1 at i, 2 at i + 1, around the end.
+/// A cyclic pattern: row i has 1 in column i and 2 in column i + 1, modulo n.
 struct Cycle {
   std::vector<std::int64_t> starts{0}, columns;
   std::vector<double> values;
@@ -39,7 +39,8 @@ struct Cycle {
   }
 };
 
-/// Logits 3 + log A where A is not zero, 0 elsewhere, as q = L and k = 1.
+/// A witness with q = L and k = I, where the logits L are 3 + log A where A is not zero
+/// and 0 elsewhere.
 struct Planted {
   std::vector<double> q, k;
   std::vector<std::int64_t> shape{n, n};
@@ -106,7 +107,7 @@ TEST(CApiRealise, VerificationSaysWhatHoldsAndByHowMuch) {
   EXPECT_EQ(found.exact.failing_rows, 1);
   EXPECT_EQ(found.exact.worst_row, 5);
   EXPECT_NEAR(found.exact.margin, 2 + std::log(0.1), 1e-9);
-  tamis_conditions weak{};  // of which eps1 and eps2 are not looked at
+  tamis_conditions weak{};  // eps1 and eps2 are not used then
   weak.size = sizeof weak;
   weak.weak = 1;
   ASSERT_EQ(tamis_verify(cycle.pattern, bad, &weak, 0, nullptr, nullptr, &found), TAMIS_OK);
@@ -117,7 +118,7 @@ TEST(CApiRealise, VerificationSaysWhatHoldsAndByHowMuch) {
 TEST(CApiRealise, WhatAWitnessClaimsIsToldAndNotBelieved) {
   const Cycle cycle;
   Planted planted(cycle);
-  planted.q[5 * n + 9] = 1;  // weakly right alone
+  planted.q[5 * n + 9] = 1;  // right under weak conditions only
   tamis_conditions weak{};
   weak.size = sizeof weak;
   weak.weak = 1;
@@ -228,7 +229,7 @@ TEST(CApiRealise, IsTheCppFunctionOfTheSameName) {
 TEST(CApiRealise, NothingFoundIsNotAnError) {
   const Cycle cycle;
   tamis_realise_options options =
-      options_with(1, TAMIS_DESCENT);  // one dimension orders keys one way
+      options_with(1, TAMIS_DESCENT);  // one dimension allows only one order of the keys
   Witness witness;
   tamis_realisation result{};
   result.size = sizeof result;
@@ -283,7 +284,7 @@ TEST(CApiRealise, NonsenseIsNamed) {
   const Planted planted(cycle);
   const std::vector<tamis_array> arrays = planted.arrays();
   Witness witness;
-  EXPECT_EQ(tamis_witness_create(arrays.data(), 1, nullptr, &witness), TAMIS_INPUT);  // q without k
+  EXPECT_EQ(tamis_witness_create(arrays.data(), 1, nullptr, &witness), TAMIS_INPUT);  // no k
   EXPECT_EQ(witness.handle, nullptr);
   const std::vector<tamis_array> twice{arrays[0], arrays[0]};
   expect_usage(tamis_witness_create(twice.data(), 2, nullptr, &witness), "twice");

@@ -1,4 +1,4 @@
-// What the tests of the C ABI share.
+// Shared by the tests of the C ABI.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace tamis_c {
 
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
 
-/// A handle that frees itself.
+/// A handle that is freed by its destructor.
 template <class T, void (*free_handle)(T*)>
 struct Owned {
   T* handle = nullptr;

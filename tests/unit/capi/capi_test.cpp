@@ -35,7 +35,7 @@ TEST(CApi, DenseOverPagesAndArraysGivesTheBitsOfTheCppFunction) {
 
 TEST(CApi, DenseAllocatesNothingOnceTheWorkspaceHasSeenTheShape) {
   Problem p;
-  Workspace workspace;  // of every core: threads are made by the first call
+  Workspace workspace;  // for all cores; its threads are made by the first call
   ASSERT_EQ(tamis_workspace_create(0, &workspace), TAMIS_OK);
   const auto dense = [&] {
     return tamis_dense(&p.shape, p.q.data(), p.pages.data(), p.seen.data(), workspace, p.out.data(),
@@ -96,7 +96,7 @@ TEST(CApi, ReferenceIsWithinTheRoundingBoundOfDense) {
 
 TEST(CApi, StatesOfTwoPartsMergeAsInCpp) {
   Problem p;
-  // The first page, and the rest of the pages.
+  // The first page, and the other pages.
   std::vector<tamis_kv_pages> first = p.pages;
   std::vector<tamis_kv_pages> rest = p.pages;
   for (std::size_t h = 0; h < 2; ++h) {

@@ -1,4 +1,4 @@
-// Budgets as text, and a sentence for each way of getting them wrong.
+// Budgets as text, and the message for each kind of mistake.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <tamis/budget.h>
@@ -43,7 +43,7 @@ TEST(Budget, TextReadsBackToTheSameValue) {
 }
 
 RC_GTEST_PROP(Budget, AnyInRangeReadsBackToTheSameValue, ()) {
-  // Doubles by their bits: every exponent is as likely as another.
+  // Doubles with uniformly random bits, so that all exponents are equally likely.
   const auto real = [](double below) {
     return *rc::gen::suchThat(
         rc::gen::map(rc::gen::arbitrary<std::uint64_t>(),

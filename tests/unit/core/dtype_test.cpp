@@ -32,15 +32,15 @@ TEST(Dtype, EveryF16HasTheValueOfItsDefinition) {
   }
 }
 
-/// Between neighbours a < b: below the middle gives a, above gives b, the middle gives the even
-/// one.
+/// Rounding between neighbours a < b: below the midpoint gives a, above it gives b, and the
+/// midpoint gives the even one.
 template <class Narrow, class Convert>
 void expect_nearest_even(std::uint32_t last_finite, Convert convert) {
   for (std::uint32_t bits = 0; bits < last_finite; ++bits) {
     const float a = to_float(Narrow{static_cast<std::uint16_t>(bits)});
     const float b = to_float(Narrow{static_cast<std::uint16_t>(bits + 1)});
     const float middle = a + (b - a) / 2;  // exact: the narrow types have far fewer bits
-    if (middle == a) continue;             // denormal bf16: no float between
+    if (middle == a) continue;             // denormal bf16 has no float between
     EXPECT_EQ(convert(middle).bits, bits + (bits & 1)) << bits;
     EXPECT_EQ(convert(std::nextafter(middle, 0.0F)).bits, bits) << bits;
     EXPECT_EQ(convert(std::nextafter(middle, b)).bits, bits + 1) << bits;

@@ -1,4 +1,4 @@
-// Sources of bytes and files that appear whole or not at all.
+// Byte sources, and files that are written completely or not at all.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -43,7 +43,7 @@ TEST(File, AFileWithoutPermissionIsRefused) {
   write_text(path, "x");
   ASSERT_EQ(::chmod(path.c_str(), 0), 0);
   const uid_t me = ::geteuid();
-  ASSERT_EQ(::seteuid(me == 0 ? 65534 : me), 0);  // root may read everything
+  ASSERT_EQ(::seteuid(me == 0 ? 65534 : me), 0);  // root may read every file
   const std::string said = sentence([&] { core::open_file(path); });
   ASSERT_EQ(::seteuid(me), 0);
   EXPECT_EQ(said, path + ": this user has no permission to read the file");
@@ -104,7 +104,7 @@ TEST(AtomicFile, AbandonedItLeavesTheOldFileAndNothingElse) {
 
 TEST(AtomicFile, AWriteThatTheSystemRefusesLeavesNothing) {
   const Folder folder;
-  // A limit on file sizes refuses writes as a full disk does.
+  // A limit on file sizes makes writes fail as on a full disk.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -131,7 +131,7 @@ TEST(AtomicFile, PlacesWhereNoFileCanBeAreRefused) {
       folder / "absent/result: there is no folder " + folder.path() + "/absent; make it first");
   EXPECT_EQ(sentence([&] { core::AtomicFile file(folder.path()); }, Code::usage),
             folder.path() + ": is a directory; give the name of a file to write");
-  // As root, renaming over a device would replace it.
+  // For root, renaming over a device would replace it.
   EXPECT_EQ(sentence([] { core::AtomicFile file("/dev/null"); }, Code::usage),
             "/dev/null: is a pipe, a device or a socket; give the name of a regular file to write");
   EXPECT_EQ(folder.entries(), 0U);

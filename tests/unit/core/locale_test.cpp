@@ -1,5 +1,5 @@
-// Numbers are read and written alike whatever locale the program has set: one with a decimal comma
-// is made here.
+// Numbers are read and written in the same way under any locale of the program. The test makes a
+// locale with a decimal comma.
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -35,7 +35,7 @@ std::string contents(const std::string& path) {
   return all.str();
 }
 
-/// Whatever is made of numbers that are not whole: texts, files and what is read from them.
+/// Everything made from fractional numbers: texts, files, and what is read back from them.
 std::string everything(const test::Folder& folder) {
   std::string all =
       to_string(parse_budget("power:1234.5,0.25")) + to_string(parse_budget("mass:0.015625"));

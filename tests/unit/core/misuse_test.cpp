@@ -1,5 +1,5 @@
-// What callers get wrong about objects, and are told: the type of the elements of pages, objects
-// that were moved from, a workspace shared by threads.
+// Errors for misused objects: pages with another element type, objects that were moved from, and a
+// workspace shared by threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -105,7 +105,7 @@ TEST(Misuse, PagesOfAnotherTypeAreRefused) {
   const Some right(DType::f32);
   query.dense(right.heads(), workspace);
   KvPages lent = right.heads()[0];
-  lent.dtype.reset();  // whoever lends pages need not say what they hold
+  lent.dtype.reset();  // lent pages need not have a dtype
   query.dense({&lent, 1}, workspace);
 }
 
@@ -137,7 +137,7 @@ TEST(Misuse, FilesThatWereMovedFromAreRefused) {
   expect_usage([&] { (void)store.status(); }, "a SweepStore that was moved from");
 }
 
-/// Begins its first work when it may, so that a call lasts as long as a test wants.
+/// Waits before it runs its first work, so that a call lasts as long as a test wants.
 struct Gate : Executor {
   int concurrency() const override { return 2; }
   void run(int, void* context, void (*body)(void*, int)) override {
@@ -158,7 +158,7 @@ TEST(Misuse, AWorkspaceInUseByAnotherThreadIsRefused) {
   Gate gate;
   Workspace workspace(2, gate);
   Query slow;
-  std::jthread other([&] { slow.dense(large.heads(), workspace); });  // of several spans
+  std::jthread other([&] { slow.dense(large.heads(), workspace); });  // several spans long
   gate.begun.wait();
   const std::string part = "in use by another thread";
   Query query;
@@ -194,7 +194,7 @@ TEST(Misuse, AWorkspaceIsFreeAgainAfterACallThatFailed) {
 namespace tamis_c {
 namespace {
 
-/// The C executor of a Gate.
+/// An executor for the C ABI that calls a Gate.
 void run_through_gate(void* gate, int workers, void* work, void (*body)(void*, int)) {
   static_cast<tamis::Executor*>(gate)->run(workers, work, body);
 }

@@ -31,7 +31,8 @@ TEST(Parallel, EveryItemRunsOnceWhateverTheThreads) {
 
 TEST(Parallel, AnExceptionStopsTheLoopAndArrives) {
   for (const int threads : {1, 4}) {
-    // So many that a thread which throws, and is then kept waiting for a core, is still in time.
+    // There are so many items that a thread that throws is in time even if it first waits
+    // for a core.
     constexpr std::int64_t items = 1'000'000'000;
     std::atomic<std::int64_t> ran = 0;
     EXPECT_THROW(core::parallel_for(items, threads,
@@ -52,8 +53,8 @@ TEST(Parallel, LoopsNest) {
   EXPECT_EQ(ran, 20);
 }
 
-/// Runs some of its workers, one after the other: an engine whose threads are all busy, or that has
-/// one.
+/// Runs only some of the workers, one after the other, like an engine whose threads are all busy
+/// or that has only one.
 struct OneAfterTheOther : Executor {
   explicit OneAfterTheOther(int first_left_out) : end(first_left_out) {}
   int concurrency() const override { return 4; }
@@ -65,7 +66,7 @@ struct OneAfterTheOther : Executor {
   int runs = 0;
 };
 
-/// A thread for each worker, made anew: worker 0 comes last.
+/// Makes a new thread for each worker; worker 0 runs last.
 struct FreshThreads : Executor {
   int concurrency() const override { return 4; }
   void run(int workers, void* context, void (*body)(void*, int)) override {

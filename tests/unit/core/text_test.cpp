@@ -48,7 +48,7 @@ TEST(Text, NamesFromFilesCannotSpoilAMessage) {
   EXPECT_EQ(core::quote("layers.3.k"), "'layers.3.k'");
   EXPECT_EQ(core::quote("été"), "'été'");
   EXPECT_EQ(core::quote("a\nb\x1b[31m\x7f\xff"), R"('a\x0ab\x1b[31m\x7f\xff')");
-  // U+0080 to U+009F steer terminals too: U+009B begins the same sequences as ESC [.
+  // U+0080 to U+009F also control terminals: U+009B begins the same sequences as ESC [.
   EXPECT_EQ(core::quote("\xc2\x80\xc2\x9b\xc2\xa0"), "'\\xc2\\x80\\xc2\\x9b\xc2\xa0'");
   EXPECT_EQ(printable("été\xc2\x9b"
                       "31m\n" +

@@ -1,5 +1,5 @@
-// The library's own threads: shared by callers, asleep when idle, alive after fork, out of the way
-// at exit.
+// The library's own threads: shared by callers, asleep when idle, working after fork, and no
+// obstacle at exit.
 #include "core/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Items that a loop of `items` ran, each of which takes long enough for others to help.
+/// Number of items that a loop of `items` ran. Each takes long enough for other threads to help.
 std::int64_t ran(std::int64_t items, const core::Crew& crew) {
   std::atomic<std::int64_t> count = 0;
   core::parallel_for(items, crew, [&](std::int64_t, int) {
@@ -78,7 +78,7 @@ TEST(ThreadPool, ACallerWhoFindsNobodyFreeWorksAlone) {
 }
 
 TEST(ThreadPool, ACallerDoesNotWaitForAThreadThatHasNotBegun) {
-  // More helpers than this machine can run at once, and nothing to do for them.
+  // More helpers than this machine can run at once, and no work for them.
   core::ThreadPool pool(64);
   for (int loop = 0; loop < 200; ++loop) EXPECT_EQ(ran(2, {64, &pool}), 2);
 }
@@ -91,8 +91,8 @@ TEST(ThreadPool, IdleThreadsUseNoTime) {
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   };
-  // A virtual CPU that its host stops is charged to whoever was running on it: threads that look
-  // for work would use every one of these moments.
+  // When a host stops a virtual CPU, the time is charged to the thread that was running on it.
+  // Threads that spin would be charged at every such moment, so one quiet moment is enough.
   double least = 1;
   for (int moment = 0; moment < 20 && least > 0.002; ++moment) {
     const double before = cpu_seconds();
@@ -110,7 +110,7 @@ TEST(ThreadPool, WorksAloneAfterItWasStopped) {
   EXPECT_EQ(ran(100, {3, &pool}), 100);
 }
 
-/// The exit status of a child that runs `body`, −1 if it did not end by itself in time.
+/// The exit status of a child that runs `body`; −1 if it did not exit in time.
 template <class Body>
 int status_of_child(Body body) {
   const pid_t child = ::fork();
@@ -125,7 +125,7 @@ int status_of_child(Body body) {
 }
 
 #ifdef TAMIS_UNDER_TSAN
-constexpr bool children_may_make_threads = false;  // the sanitizer ends them
+constexpr bool children_may_make_threads = false;  // the sanitizer kills them
 #else
 constexpr bool children_may_make_threads = true;
 #endif
@@ -151,7 +151,7 @@ TEST(ThreadPool, AChildForkedInsideALoopComesOutOfIt) {
                 if (item != 5) return;
                 const pid_t child = ::fork();
                 if (child > 0) ::waitpid(child, &status, 0);
-                if (child == 0 && worker != 0) ::_exit(0);  // its thread belongs to no caller there
+                if (child == 0 && worker != 0) ::_exit(0);  // no caller here owns this thread
               });
               if (::getpid() != parent) ::_exit(ran(100, 2) == 100 ? 0 : 2);
               ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
@@ -159,7 +159,7 @@ TEST(ThreadPool, AChildForkedInsideALoopComesOutOfIt) {
             0);
 }
 
-/// Whether this process ends in the middle of its work, which then still holds memory.
+/// Whether this process exits in the middle of its work, which then still holds memory.
 [[maybe_unused]] bool ends_at_work = false;
 
 TEST(ThreadPool, AProcessMayExitInsideALoop) {

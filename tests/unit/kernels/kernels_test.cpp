@@ -1,4 +1,4 @@
-// Single kernels against plain loops, on every target, including the edges their callers rely on.
+// Single kernels against plain loops, on every target, including edge cases that callers rely on.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -100,7 +100,7 @@ TEST(Kernels, MaximumIsTheLargest) {
     SCOPED_TRACE(target);
     for (int n = 1; n <= page_tokens; ++n)
       for (int place = 0; place < n; place += 5) {
-        std::vector<float> s(page_tokens, 9.0F);  // beyond n: must not be looked at
+        std::vector<float> s(page_tokens, 9.0F);  // elements from n on must not be read
         for (int i = 0; i < n; ++i) s[static_cast<std::size_t>(i)] = -static_cast<float>(i) - 2.0F;
         s[static_cast<std::size_t>(place)] = -1.0F;
         ASSERT_EQ(kernels::kernels().maximum(s.data(), n), -1.0F) << n << " " << place;

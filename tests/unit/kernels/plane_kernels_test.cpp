@@ -53,8 +53,8 @@ TEST(PlaneKernels, SharpeningMultipliesEachWeightByItsPowerOfTwo) {
         const auto at = static_cast<std::size_t>(i);
         const double exponent = static_cast<double>(step) * dot[at] + shift;
         const double exact = before[at] * std::exp2(exponent);
-        // Two roundings of numbers below 18 in the exponent, those of the exponential and the
-        // product.
+        // The bound covers two roundings of numbers below 18 in the exponent, and the rounding of
+        // the exponential and of the product.
         EXPECT_NEAR(after[at], exact, exact * (2 * 18 * u + kernels::exp2_relative_error + 2 * u))
             << i;
       }
@@ -159,7 +159,7 @@ TEST(PlaneKernels, ValuesAreAddedAsSumsOfNibblesOfSeveralPlanes) {
                 }
               const double coded = unit * f16_at(step, c);
               const double middle = unit * f16_at(centre, c) * used[row];
-              // At most 16 roundings meet a term.
+              // Each term is rounded at most 16 times.
               EXPECT_NEAR(
                   out[at], before[at] + middle + coded * sum,
                   16 * u * (std::abs(coded) * size + std::abs(middle) + std::abs(before[at])));

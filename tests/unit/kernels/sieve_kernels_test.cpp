@@ -1,4 +1,4 @@
-// Kernels that a sparse step runs on codes and weights, against plain loops, on every target.
+// The kernels that a sparse step runs on codes and weights, against plain loops, on every target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Mask = std::array<std::uint32_t, 4>;
 
 int below(Random& random, int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
 
-/// n floats in 0 … 1, then zeros up to 128.
+/// n random floats in 0 … 1, then zeros up to 128.
 std::vector<float> weights(Random& random, int n) {
   std::vector<float> w(keys, 0.0F);
   for (int i = 0; i < n; ++i)
@@ -49,8 +49,8 @@ bool marked(const Mask& mask, int i) {
   return (mask[static_cast<std::size_t>(i / 32)] >> (i % 32) & 1U) != 0;
 }
 
-/// The nibble of channel c among the 16 bytes of every 32 channels; groups of four bytes may lie
-/// apart.
+/// The nibble of channel c among the 16 bytes of every 32 channels, where groups of four bytes may
+/// be `group_stride` bytes apart.
 int nibble(const std::uint8_t* codes, std::int64_t c, std::int64_t group_stride = 4) {
   constexpr std::array<std::int64_t, 4> order{0, 2, 1, 3};
   const std::int64_t group = c / 32 * 4 + c % 16 / 4;
@@ -58,7 +58,7 @@ int nibble(const std::uint8_t* codes, std::int64_t c, std::int64_t group_stride 
   return c % 32 < 16 ? byte & 15 : byte >> 4;
 }
 
-/// `count` of 128 keys, ascending.
+/// `count` of the 128 key indices, ascending.
 std::vector<std::uint8_t> list(Random& random, int count) {
   std::vector<std::uint8_t> key;
   for (int j = 0; j < keys; ++j)
@@ -110,7 +110,8 @@ TEST(SieveKernels, DotsOfBlocksAreExactUpToTheirConversion) {
                                                 two.data(), high.data(), low.data());
         for (int r = 0; r < rows; ++r)
           for (int j = 0; j < keys; ++j) {
-            // Sums of 256 channels are exact; each is rounded, and so is every sum of them.
+            // Sums of 256 channels are exact; rounding occurs when each is converted and when
+            // they are added.
             float one_dot = 0, two_dot = 0;
             for (std::int64_t first = 0; first < d32; first += 256) {
               std::int32_t one_sum = 0, two_sum = 0;
@@ -179,7 +180,7 @@ TEST(SieveKernels, PickListsTheKeysThatAnyRowMarksAndSumsTheOthers) {
           const auto row = weights(random, keys);
           w.insert(w.end(), row.begin(), row.end());
         }
-        // The smallest of a row's weights that is not marked; infinity for none.
+        // For each row the largest weight that is not to be picked; −1 if all are to be.
         std::vector<float> t(static_cast<std::size_t>(rows));
         for (std::size_t r = 0; r < t.size(); ++r) {
           std::vector<float> sorted(w.begin() + static_cast<std::ptrdiff_t>(r * keys),
@@ -239,8 +240,8 @@ TEST(SieveKernels, WeightsArePowersOfTwoAndTheirSums) {
           const auto at = static_cast<std::size_t>(r * keys + j);
           const double product = static_cast<double>(s.step) * static_cast<double>(dot[at]);
           const double exact = std::exp2(product + s.shift);
-          // What exp2 errs by with its own roundings, and the two of a product and a sum where they
-          // are not fused.
+          // The error of exp2 with its own roundings, plus the two roundings of a product and a
+          // sum that are not fused.
           const double size = std::abs(product) + std::abs(s.shift);
           const double error = 2.8e-6 + 4 * 0x1p-24 + 0.7 * 2 * 0x1p-24 * size;
           ASSERT_NEAR(weight[at], exact, error * exact) << r << ' ' << j;
@@ -249,7 +250,7 @@ TEST(SieveKernels, WeightsArePowersOfTwoAndTheirSums) {
         ASSERT_NEAR(sums[static_cast<std::size_t>(r)], sum, 128 * 0x1p-24 * sum);
         EXPECT_EQ(most[static_cast<std::size_t>(r)],
                   *std::max_element(weight.begin() + r * keys, weight.begin() + (r + 1) * keys));
-        // Bit for bit: searches for thresholds take one for the other.
+        // The two must agree bit for bit, since searches for thresholds use them interchangeably.
         const std::array<float, 4> limits{most[static_cast<std::size_t>(r)], 1e30F, 1e30F, 1e30F};
         std::array<float, 4> below{};
         kernels::kernels().sieve.sums_below(weight.data() + r * keys, keys, limits.data(),
@@ -267,7 +268,7 @@ TEST(SieveKernels, TailSumsTakeWhatStaysBelowAtEitherOfTwoLevels) {
     for (const int n : counts) {
       const auto w = weights(random, n);
       const std::array<float, 4> t{0.01F, 0.02F, 0.05F, 0.125F};
-      // Powers of two: products are exact.
+      // These are powers of two, so that products are exact.
       for (const float third : {0x1p-5F, 0x1p-9F, 0.0F}) {
         const std::array<float, 3> left{0.25F, 0x1p-5F, third};
         std::array<float, 4> sum{};

@@ -1,4 +1,4 @@
-// A moment of the adversary's campaign, and whether it would notice.
+// A short run of the adversary's campaign, and a check that it would find a violation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Attention over everything that is stored: within its certificate of exact attention over the
-// numbers that were appended, and bit for bit what `dense` gives where nothing was coded.
+// Attention over everything that is stored: the result is within its certificate of exact
+// attention over the appended numbers, and equals `dense` bit for bit where nothing was coded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ Answer attend(const sieve::DenseItem& item, bool certified = true) {
   return answer;
 }
 
-/// Four sinks, tokens that are raw for other reasons, short blocks, shed planes, raw tokens between
-/// blocks and at the end: 843 tokens.
+/// A sequence of 843 tokens with four sinks, tokens that are raw for other reasons, short blocks,
+/// shed planes, and raw tokens between blocks and at the end.
 std::vector<Piece> usual(int levels) {
   return {{128, levels, 0, 0, {0, 1, 2, 3}},
           {128, levels, levels > 2 ? levels - 1 : 0, 0, {}},
@@ -127,7 +127,7 @@ TEST(SieveDense, IsWithinItsCertificateForEveryHeadSizeAndNumberOfLevels) {
         });
 }
 
-/// What the planes that the sequence uses say instead of what was appended.
+/// The sequence as decoded from the planes that it uses, in place of the appended numbers.
 Appended decoded(const StoredSequence& sequence) {
   Appended result = sequence.appended;
   for (const cache::CodedBlock& coded : sequence.view.blocks) {
@@ -150,7 +150,7 @@ Appended decoded(const StoredSequence& sequence) {
 }
 
 TEST(SieveDense, TauBoundsWhatStoredBitsDoToTheWeights) {
-  double nearest = 0;  // true/certified
+  double nearest = 0;  // true value divided by certified value
   for (const Kind kind : all_kinds())
     for (const int levels : {2, 3})
       for (const int rows : {4, 9})
@@ -172,7 +172,7 @@ TEST(SieveDense, TauBoundsWhatStoredBitsDoToTheWeights) {
             nearest = std::max(nearest, total_variation(weights, exact[r]) / tau);
           }
         });
-  EXPECT_GT(nearest, 0.2);  // some numbers are as bad as the certificate fears
+  EXPECT_GT(nearest, 0.2);  // some numbers come near to the certificate's worst case
 }
 
 TEST(SieveDense, RawSequencesHaveTheBitsOfDense) {
@@ -183,7 +183,7 @@ TEST(SieveDense, RawSequencesHaveTheBitsOfDense) {
                      << tamis::name_of(dtype) << ", " << rows << ", " << target);
         const StoredSequence sequence({2 * rows, 2, 80, 72, 0.1F}, dtype, Kind::normal, rows,
                                       {{1300}}, 3);
-        // The same in runs that pages straddle.
+        // The same tokens in runs that do not align with pages.
         const StoredSequence cut({2 * rows, 2, 80, 72, 0.1F}, dtype, Kind::normal, rows,
                                  {{100}, {30}, {600}, {1}, {569}}, 3);
         std::vector<std::int64_t> seen;

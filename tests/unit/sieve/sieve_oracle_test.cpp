@@ -1,4 +1,4 @@
-// The oracle itself: it is as exact as it says.
+// The oracle is as exact as it claims.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,8 +18,8 @@ TEST(SieveOracle, AgreesWithTheReferenceWithinItsSlack) {
     for (std::int64_t r = 0; r < oracle.rows(); ++r) {
       const ExactRow& row = oracle[r];
       if (row.weights.empty()) continue;
-      // The reference sums d products in f64 and not in long double: its logits, and with them its
-      // weights, are 2¹¹ times less exact, and so is what it makes of them.
+      // The reference sums d products in f64, not in long double, so its logits and the weights
+      // and outputs made of them are 2¹¹ times less exact.
       double squares = 0;
       for (std::size_t i = 0; i < row.out.size(); ++i)
         squares += std::pow(

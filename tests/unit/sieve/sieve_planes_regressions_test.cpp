@@ -1,5 +1,5 @@
-// Inputs that broke, or would break, what certificates of attention over planes claim, found by
-// reading how they are derived.
+// Inputs that broke, or would break, certificates of attention over planes. They were found by
+// reading how the certificates are derived.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@
 namespace tamis::testing {
 namespace {
 
-/// One query head over keys and values given row by row.
+/// One query head over keys and values that are given row by row.
 struct Given {
   std::int64_t d = 32;
   std::int64_t d_v = 4;
-  float scale = 0.6931472F;  ///< logits are octaves
+  float scale = 0.6931472F;  ///< ln 2, so that logits are octaves
   std::vector<float> query;
   std::vector<float> keys, values;
   CacheOptions options{};
@@ -29,7 +29,7 @@ struct Given {
   [[nodiscard]] std::int64_t tokens() const { return std::ssize(keys) / d; }
 };
 
-/// The claims about it that are false.
+/// The claims of the certificate that are false.
 std::string false_claims(const Given& given, const char* budget, int look, bool& sparse) {
   CacheOptions options = given.options;
   options.dtype = DType::f32;
@@ -65,11 +65,11 @@ std::string false_claims(const Given& given, const char* budget, int look, bool&
   return said;
 }
 
-/// Keys that the first plane holds nearly exactly and the second misses: channels that differ by
-/// less than the least step there is, half of one to either side of their centre, where a code of 8
-/// bits is nearly a tie that is rounded up. Under a query that looks the other way every logit
-/// comes out `octaves` too low at level 1. The first block is a little off, so that a waterline
-/// leaves the second at level 0 and reads on in the first.
+/// Keys that the first plane holds nearly exactly and the second misses. Channels differ by less
+/// than the smallest possible step, by half of it on either side of their centre, where an 8-bit
+/// code is nearly a tie that is rounded up. Under a query with negative entries every logit comes
+/// out `octaves` too low at level 1. The first block is slightly different, so that a waterline
+/// leaves the second at level 0 and continues reading in the first.
 Given keys_that_plane_1_spoils(float octaves) {
   Given given;
   given.options.raw_below = 0;
@@ -100,7 +100,7 @@ TEST(SievePlanesRegressions, KeysThatADeeperPlaneMakesVanishAreNotForgotten) {
 }
 
 TEST(SievePlanesRegressions, WhatIsLeftOutCountsHoweverLittleItIs) {
-  // One key in 128 is left out, whose weight drowns in the rounding of the others' sum.
+  // One key in 128 is dropped; its weight is lost in the rounding of the others' sum.
   for_each_target([&](const char* target) {
     for (const float below : {5.0F, 15.0F, 18.0F, 20.0F, 22.0F, 24.0F, 26.0F})
       for (const int bits : {12, 16}) {

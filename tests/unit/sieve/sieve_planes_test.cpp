@@ -1,5 +1,5 @@
-// What attention over a cache in planes claims, against the oracle: every kind of numbers, shape,
-// budget, number of bits, history and target.
+// The claims of attention over a cache in planes, against the oracle: every kind of numbers,
+// shape, budget, number of bits, history and target.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -73,13 +73,13 @@ TEST(SievePlanes, ClaimsHoldForAllNumbersShapesAndBudgets) {
       }
     });
   }
-  EXPECT_LT(all.blind, all.records / 20);  // the oracle can tell
+  EXPECT_LT(all.blind, all.records / 20);  // the oracle is accurate enough to judge
   EXPECT_LT(all.dense, all.records / 2);
   std::cout << all.records << " certificates, " << all.dense << " dense, " << all.blind
             << " below what the oracle resolves\n";
 }
 
-/// The rows of a case that a test of identities asks about.
+/// The case on which tests of identities run.
 Case usual_case(std::int64_t tokens, std::int64_t queries, Kind kind = Kind::peaked) {
   Case c;
   c.shape = {4, 2, queries, 40, 24, DType::bf16, 0.2F};
@@ -94,7 +94,7 @@ TEST(SievePlanes, HoldsOnEveryCaseOfDenseAttention) {
   const std::vector<Budget> budgets = planes_budgets();
   std::uint64_t number = 0;
   for (const Case& c : attention_cases()) {
-    if (c.ragged) continue;  // the KV heads of a sequence are equally long
+    if (c.ragged) continue;  // the KV heads of a sequence have equal lengths
     const Problem problem(c);
     const Oracle oracle = oracle_of(problem);
     for_each_target([&](const char* target) {
@@ -167,7 +167,8 @@ TEST(SievePlanes, BitsAreTheSameForAnyNumberOfThreads) {
 }
 
 TEST(SievePlanes, BitsDoNotDependOnTheHistoryOfWholeBlocks) {
-  // Pieces of any sizes leave the same blocks, as a sequence that was read from a file does.
+  // Appending in pieces of any sizes gives the same blocks, and so does reading the sequence
+  // from a file.
   const Problem problem(usual_case(1300, 2));
   Happenings none;
   none.pieces = none.cuts = none.forks = false;
@@ -277,7 +278,7 @@ TEST(SievePlanes, APlanIsForCachesWithAsManyHeads) {
 }
 
 TEST(SievePlanes, ValuesOfWhichNothingIsMissingAreNotRead) {
-  // Equal values: their mean says all, whatever their keys weigh.
+  // With equal values their mean is exact, whatever the weights of the keys.
   Cache cache({2, 1, 32, 32, 0.2F}, coded(12));
   const Sequence sequence = 1;
   cache.add(sequence);

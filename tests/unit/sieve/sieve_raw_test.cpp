@@ -1,5 +1,5 @@
-// Raw tokens, wherever they lie: what they add up to is within what it says of exact attention over
-// them.
+// Raw tokens at any place: their partial result is within its stated bound of exact
+// attention over them.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::int64_t kv_heads = 2;
 
-/// Where the raw tokens of a sequence lie: a run for each list of positions.
+/// Positions of the raw tokens of a sequence, one list for each run.
 struct Places {
-  std::int64_t tokens;  ///< of the sequence
+  std::int64_t tokens;  ///< number of tokens of the sequence
   std::vector<std::vector<std::int64_t>> runs;
 };
 
-/// Four sinks, some tokens inside two blocks, a tail.
+/// Four sinks, some tokens inside two blocks, and a tail.
 Places usual(std::int64_t tail) {
   Places places{904 + tail, {{0, 1, 2, 3}, {140, 141, 200, 267}, {777}, {}}};
   for (std::int64_t t = 0; t < tail; ++t) places.runs.back().push_back(904 + t);
@@ -44,7 +44,7 @@ struct RawSequence {
       for (const std::int64_t t : run) positions.push_back(t);
     const auto count = std::ssize(positions);
     std::mt19937_64 random(seed);
-    // Kinds are made for one KV head: the second gets numbers of its own.
+    // Kinds are drawn for one KV head, so the other head gets numbers of its own.
     Shape shape{rows, 1, 1, heads.key_dim, heads.value_dim, dtype, heads.scale};
     const Numbers other = draw(kind, shape, count, random);
     const Numbers numbers = draw(kind, shape, count, random);
@@ -69,7 +69,8 @@ struct RawSequence {
       memory.push_back(bytes_of(dtype, k));
       memory.push_back(bytes_of(dtype, v));
       const bool contiguous = run.back() - run.front() + 1 == n;
-      // Places count from where a block begins, tokens in a row from the first of them.
+      // Places count from the beginning of a block; contiguous tokens count from the
+      // first of them.
       const std::int64_t first = contiguous ? run.front() : run.front() - 5;
       std::vector<std::uint8_t> place;
       for (const std::int64_t t : run)
@@ -93,7 +94,7 @@ struct RawSequence {
     }
   }
 
-  /// The second KV head, rows that see these numbers of tokens.
+  /// A problem on the second KV head, with rows that see these numbers of tokens.
   [[nodiscard]] sieve::Problem problem(std::span<const std::int64_t> seen) const {
     sieve::Problem problem{kernels::kernels(),
                            heads,
@@ -114,7 +115,7 @@ struct RawSequence {
     }
     return problem;
   }
-  /// Raw tokens before a position.
+  /// Number of raw tokens before a position.
   [[nodiscard]] std::int64_t before(std::int64_t position) const {
     return std::ranges::count_if(positions, [&](std::int64_t t) { return t < position; });
   }
@@ -148,7 +149,7 @@ Answer attend(const RawSequence& sequence, std::span<const std::int64_t> seen) {
   return answer;
 }
 
-/// What a row of raw tokens alone would certify, by docs/certificates.md: the two bounds.
+/// The certificate of a row of raw tokens alone, from the two bounds of docs/certificates.md.
 tamis::Certificate certify(const RawSequence& sequence, const sieve::Partial& row,
                            double value_norm, double roundings, std::int64_t tokens,
                            std::span<const float> out) {
@@ -196,7 +197,7 @@ void expect_exact(const RawSequence& sequence, std::span<const std::int64_t> see
       EXPECT_EQ(row.spread + row.product + row.vanished, 0);
       continue;
     }
-    EXPECT_GE(row.used, 0.7);  // the largest logit is half an octave below the reference at least
+    EXPECT_GE(row.used, 0.7);  // the reference is at most half an octave above the largest logit
     EXPECT_LE(row.used, 1.5 * static_cast<double>(visible[i]));
     std::vector<float> out(static_cast<std::size_t>(sequence.heads.value_dim));
     for (std::size_t c = 0; c < out.size(); ++c)
@@ -204,8 +205,8 @@ void expect_exact(const RawSequence& sequence, std::span<const std::int64_t> see
     const double lse = row.reference * 0.6931471805599453 + std::log(row.used);
     tamis::Certificate claim =
         certify(sequence, row, answer.result.value_norm, answer.result.roundings, visible[i], out);
-    claim.error += 0x1p-23 * answer.result.value_norm;  // the division and rounding above
-    claim.lse_error += 0x1p-24 * std::abs(lse);         // the log-sum-exp as a float
+    claim.error += 0x1p-23 * answer.result.value_norm;  // rounding of division and result
+    claim.lse_error += 0x1p-24 * std::abs(lse);         // rounding of the log-sum-exp to a float
     EXPECT_EQ(false_claim(oracle[r], out, static_cast<float>(lse), claim), "");
   }
 }

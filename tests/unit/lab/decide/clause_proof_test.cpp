@@ -1,5 +1,5 @@
-// Clauses asked of cadical: what comes back is a proof by unit propagation, of the clauses that
-// matter.
+// Clauses given to cadical: its answers become proofs by unit propagation that use only
+// the necessary clauses.
 #include "lab/decide/orders/clause_proof.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ lab::decision::Formula formula_of(const Clauses& clauses) {
   return formula;
 }
 
-/// Pigeons, one more than holes, each in a hole, no two in one. Variable h + 1 + holes·p: pigeon p
-/// in hole h.
+/// The pigeonhole clauses: one pigeon more than holes, each in a hole, no two in the same one.
+/// Variable h + 1 + holes·p says that pigeon p is in hole h.
 Clauses pigeons(std::int32_t holes) {
   const auto in = [&](std::int32_t pigeon, std::int32_t hole) { return hole + 1 + holes * pigeon; };
   Clauses clauses;
@@ -46,7 +46,7 @@ TEST(ClauseProof, RestsOnTheClausesThatMatter) {
   SKIP_WITHOUT_CADICAL();
   Clauses clauses = pigeons(5);
   const std::size_t matter = clauses.size();
-  const std::int32_t free = 30;  // variables above this have nothing to do with pigeons
+  const std::int32_t free = 30;  // variables above this are unrelated to the pigeons
   for (std::int32_t v = 1; v < 40; ++v)
     clauses.push_back({free + v, -(free + 1 + v), free + 2 + v});
   Hours hours;
@@ -54,7 +54,7 @@ TEST(ClauseProof, RestsOnTheClausesThatMatter) {
       lab::decision::refute_clauses(formula_of(clauses), -1, hours.part());
   const auto* proof = std::get_if<lab::decision::ClauseProof>(&answer);
   ASSERT_NE(proof, nullptr);
-  EXPECT_EQ(proof->used.size(), matter);  // no clause of the pigeons can be spared
+  EXPECT_EQ(proof->used.size(), matter);  // every clause of the pigeons is needed
   EXPECT_LT(proof->used.back(), static_cast<std::int64_t>(matter));
   lab::verification::UnitPropagation known(free + 41);
   for (const std::int64_t clause : proof->used)

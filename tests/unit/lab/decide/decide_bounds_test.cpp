@@ -1,5 +1,5 @@
-// The bounds of dimension: searches find what is there, constructions hold, rules for few rows or
-// columns are exact.
+// Bounds of the dimension: searches find what exists, constructions hold, and the rules for few
+// rows or columns are exact.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -28,7 +28,7 @@ bool keys_hold(const lab::Pattern& pattern, const lab::decision::Keys& keys) {
       .has_value();
 }
 
-/// Whether some set of that size is cut in every way, by looking at all sets and all cuts.
+/// Whether some set of that size is cut in every way, by trying all sets and all cuts.
 bool has_full_set(const lab::decision::Side& side, std::int64_t size) {
   for (std::uint64_t set = 0; set < std::uint64_t{1} << side.elements; ++set) {
     if (std::popcount(set) != size) continue;
@@ -47,8 +47,8 @@ bool has_full_set(const lab::decision::Side& side, std::int64_t size) {
 }
 
 TEST(SignMatrices, HoldRowsAndColumnsOfOneKindOnce) {
-  //  0 = 2 and 1 = 4 are columns of one kind; row 1 is the complement of row 0, rows 2 and 3 are
-  //  full or equal
+  // Columns 0 and 2 are equal, and so are 1 and 4. Row 1 is the complement of row 0; rows 2 and 3
+  // are full or equal to others.
   const auto signs =
       lab::decision::sign_matrix(pattern_of_rows({"10101", "01010", "11111", "10101", "10100"}));
   EXPECT_EQ(signs->cols, 3);
@@ -98,8 +98,8 @@ TEST(FullSets, GiveUpWhenTheTimeIsOver) {
   EXPECT_FALSE(search.complete);
 }
 
-/// Few columns: c kinds of columns need c − 1 dimensions if all their splits are cut out, else c −
-/// 2 do.
+/// The rule for few columns: c kinds of columns need c − 1 dimensions if all their splits are cut
+/// out, and c − 2 otherwise.
 RC_GTEST_PROP(FewColumns, HaveKeysInAsManyDimensionsAsTheRuleSays, ()) {
   Dice dice(any_seed());
   const lab::Pattern pattern = random_half(dice, 1 + dice.below(24), 1 + dice.below(5));
@@ -187,7 +187,7 @@ TEST(SpectralBounds, AreThoseOfForsterForHadamardSigns) {
 }
 
 TEST(SpectralBounds, WeighDownRowsThatSpoilThem) {
-  // 64 Hadamard rows and 64 that are nearly all ones: without weights the latter hide the former.
+  // 64 Hadamard rows and 64 that are nearly all ones. Without weights the latter hide the former.
   std::vector<std::uint64_t> rows = hadamard_rows(64);
   for (std::uint64_t i = 0; i < 64; ++i) rows.push_back(~(std::uint64_t{1} << i));
   const lab::Pattern pattern = pattern_of_bits(rows, 64);

@@ -1,5 +1,5 @@
-// Deciding: bounds never cross what was planted, verdicts come with evidence that holds, small
-// cases are all decided.
+// Deciding patterns: bounds are consistent with what was planted, verdicts come with evidence that
+// holds, and all small cases are decided.
 #include <tamis/lab/decide.h>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace tamis::test {
 namespace {
 
-/// Long enough that no test depends on it.
+/// Options with a time limit so long that no test depends on it.
 lab::DecideOptions patient() {
   lab::DecideOptions options;
   options.time_limit = 1000;
@@ -31,7 +31,7 @@ lab::DecideOptions patient() {
 
 std::uint64_t any_seed() { return *rc::gen::arbitrary<std::uint64_t>(); }
 
-/// Empty if all that the decision claims is shown by its evidence.
+/// Empty if the evidence of a decision proves all that it claims; otherwise says what is wrong.
 std::string flaw_of(const lab::Pattern& pattern, const lab::DecideOptions& options,
                     const lab::Decision& decision) {
   if (decision.upper.has_value() != decision.witness.has_value())
@@ -68,7 +68,7 @@ std::string flaw_of(const lab::Pattern& pattern, const lab::DecideOptions& optio
   return "";
 }
 
-/// Rows and columns moved independently: the least of all the matrices that are then the same.
+/// The smallest matrix that permuting rows and columns independently makes of this one.
 std::uint32_t canonical(std::uint32_t matrix) {
   static const auto orders = [] {
     std::vector<std::array<int, 4>> list;
@@ -97,7 +97,7 @@ TEST(Decide, FindsEveryFourByFourPatternInTwoDimensions) {
     for (int i = 0; i < 4; ++i) empty = empty || (matrix >> (4 * i) & 15U) == 0;
     if (!empty) kinds.insert(canonical(matrix));
   }
-  EXPECT_EQ(kinds.size(), 230U);  // 317 of all 4 × 4, less 87 with a row of zeros, as many as 3 × 4
+  EXPECT_EQ(kinds.size(), 230U);  // 317 kinds of 4 × 4, less 87 with a zero row (all of 3 × 4)
   std::array<int, 3> least{};
   for (const std::uint32_t matrix : kinds) {
     std::vector<std::uint64_t> rows;

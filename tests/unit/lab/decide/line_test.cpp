@@ -1,5 +1,5 @@
-// Dimension 1 is decided: every answer proves itself, and small matrices are all compared with
-// brute force.
+// Deciding dimension 1: every answer proves itself, and all small matrices are compared
+// with brute force.
 #include "lab/decide/line/line.h"
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ bool has_grounds(const std::variant<lab::Witness, lab::Refutation>& answer) {
          std::holds_alternative<Grounds>(std::get<lab::Refutation>(answer).grounds);
 }
 
-/// Calls body(matrix, rows) for every n × n matrix with a one in every row; returns how many there
-/// are.
+/// Calls body(matrix, rows) for every n × n matrix with a one in every row, and returns the number
+/// of these matrices.
 template <class Body>
 int for_each_matrix(int n, Body&& body) {
   int matrices = 0;
@@ -209,7 +209,7 @@ TEST(Line, EdgesAreDecided) {
     expect_yes({1, 1, {1}}, hidden);
     expect_yes({3, 3, {1, 1, 1, 1, 1, 1, 1, 1, 1}}, hidden);
     expect_yes({2, 2, {0, 1, 0, 1}}, hidden);
-    // Rows and columns twice.
+    // Each row and column twice.
     expect_yes({4, 4, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}, hidden);
     expect_no<lab::OddCircle>({3, 3, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, hidden);
   }

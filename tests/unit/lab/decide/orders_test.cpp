@@ -1,5 +1,5 @@
-// Order proofs that are found with cadical: never against a witness, always past the checker, and
-// short.
+// Order proofs found with cadical: they never contradict a witness, always pass the checker,
+// and are short.
 #include "lab/decide/orders/orders.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ lab::decision::OrdersAnswer answer(const lab::Pattern& pattern, std::int64_t dim
   return lab::decision::find_order_proof(signs, side_of(signs, of_columns), dim, 0, hours.part());
 }
 
-/// Whether it is refuted. The test fails if no answer came, or the checker does not take the proof.
+/// Whether the pattern is refuted. The test fails if no answer came or the checker
+/// rejects the proof.
 bool refuted(const lab::Pattern& pattern, std::int64_t dim, bool of_columns) {
   const lab::decision::OrdersAnswer found = answer(pattern, dim, of_columns);
   if (const auto* unknown = std::get_if<lab::decision::OrdersUnknown>(&found))
@@ -48,7 +49,7 @@ TEST(Orders, OnALineDecideEveryKindOfThreeRowsAndColumns) {
   for (std::uint64_t bits = 0; bits < 512; ++bits) {
     const std::vector<std::uint64_t> rows{bits & 7U, bits >> 3 & 7U, bits >> 6};
     if (rows[0] == 0 || rows[0] > rows[1] || rows[1] > rows[2])
-      continue;  // the order of rows asks nothing
+      continue;  // the order of rows gives no condition
     const lab::Pattern pattern = pattern_of_bits(rows, 3);
     EXPECT_NE(refuted(pattern, 1, bits % 2 == 0), fits_on_a_line(pattern)) << bits;
   }
@@ -95,14 +96,14 @@ TEST(Orders, AllPairsOfSixColumnsNeedFourDimensionsAndOfFiveThree) {
 
 TEST(Orders, RefuteRandomPatternsThatHaveNoFullSet) {
   SKIP_WITHOUT_CADICAL();
-  // 13 rows, with that of ones, or 12 columns are fewer than the 2^4 splits of 5 elements.
+  // 13 rows (with the row of ones) or 12 columns are fewer than the 2^4 splits of 5 elements.
   Dice dice(3);
   EXPECT_TRUE(refuted(random_half(dice, 12, 12), 3, true));
 }
 
 TEST(Orders, NameOnlyTheElementsAndCutsThatMatter) {
   SKIP_WITHOUT_CADICAL();
-  // Every column twice. All pairs of six columns cut five of them in all 16 ways.
+  // Every column occurs twice. All pairs of six columns cut five of them in all 16 ways.
   std::vector<std::uint64_t> rows;
   for (unsigned a = 0; a < 6; ++a)
     for (unsigned b = a + 1; b < 6; ++b) rows.push_back(3ULL << (2 * a) | 3ULL << (2 * b));
@@ -134,7 +135,7 @@ TEST(Orders, NeedEveryElementThatTheyName) {
           row |= 1ULL << place;
         ++place;
       }
-      if (row != 0) rows.push_back(row);  // otherwise it is opposite to the row of ones
+      if (row != 0) rows.push_back(row);  // otherwise it is the complement of the row of ones
     }
     const lab::Pattern fewer = pattern_of_bits(rows, static_cast<std::int64_t>(size) - 1);
     EXPECT_FALSE(refuted(fewer, 2, true)) << out;
@@ -161,7 +162,7 @@ TEST(Orders, ProofsFailWithoutAStepOrACutOrWithAnotherElement) {
   other = *proof;
   other.of_columns = false;
   EXPECT_FALSE(lab::verification::check_order_proof(pattern, 2, other).holds);
-  // A first step that says too much: nothing is known yet of one variable but the first.
+  // A first step that claims too much: only the first variable is fixed so far.
   for (const std::int32_t literal : {2, -2}) {
     other = *proof;
     other.clauses.insert(other.clauses.begin(), {literal});
@@ -172,7 +173,7 @@ TEST(Orders, ProofsFailWithoutAStepOrACutOrWithAnotherElement) {
 
 TEST(Orders, OfManyColumnsTakeThoseThatTell) {
   SKIP_WITHOUT_CADICAL();
-  // All pairs of six columns that lie among sixty of a diagonal.
+  // All pairs of six columns, among sixty columns of a diagonal.
   std::vector<std::uint64_t> rows;
   for (unsigned a = 0; a < 6; ++a)
     for (unsigned b = a + 1; b < 6; ++b) rows.push_back(1ULL << (9 * a + 5) | 1ULL << (9 * b + 5));
@@ -206,9 +207,9 @@ TEST(Orders, SayWhatKeptThemFromAnAnswer) {
 
 TEST(Orders, OfAShortCycleAmongManyColumnsAreRefutedInThePlane) {
   SKIP_WITHOUT_CADICAL();
-  // Rows are the edges of a cycle of 4 columns and one of 44. Four of a cycle are in convex
-  // position, and a fifth column lies beyond one of their edges. Most sets of columns, and all 48
-  // with the relations, say nothing or too much.
+  // Rows are the edges of two cycles, of 4 and of 44 columns. The four columns of the short cycle
+  // are in convex position, and a fifth column lies beyond one of its edges. Most sets of columns
+  // give no contradiction, and all 48 columns give too many relations.
   std::vector<std::uint64_t> rows;
   for (unsigned j = 0; j < 4; ++j) rows.push_back(1ULL << j | 1ULL << (j + 1) % 4);
   for (unsigned j = 0; j < 44; ++j) rows.push_back(1ULL << (4 + j) | 1ULL << (4 + (j + 1) % 44));
@@ -236,7 +237,8 @@ TEST(Orders, AreTheSameForASeed) {
 }
 
 TEST(OrderFormula, HasTheClausesOfTheDefinition) {
-  // Rank 2, four elements, one cut: the first variable, and 2 for each of 4 triples.
+  // Rank 2, four elements, one cut: one clause for the first variable, and 2 for each
+  // of 4 triples.
   const std::uint64_t cuts[] = {0b0101};
   const lab::decision::OrderFormula formula = lab::decision::order_formula(4, 2, cuts);
   EXPECT_EQ(formula.formula.variables, 6);
@@ -249,7 +251,7 @@ TEST(OrderFormula, HasTheClausesOfTheDefinition) {
             formula.formula.clauses);
 }
 
-/// Whether the values keep every clause.
+/// Whether the values satisfy every clause.
 bool kept(const lab::decision::Formula& formula, const std::vector<bool>& values) {
   bool clause = false;
   for (const std::int32_t literal : formula.literals) {
@@ -278,7 +280,7 @@ TEST(OrderFormula, OfFourVectorsOfThePlaneForbidsJustWhatNoneHave) {
     if (broken == 1) all = formula;
   }
   for (const auto& values : every) EXPECT_EQ(kept(all.formula, values), allowed.count(values) == 1);
-  // Vectors of the plane: lines in any order, each in either direction.
+  // Vectors of the plane: their lines in any order, each vector in either direction.
   std::set<std::vector<bool>> real;
   std::vector<double> place{0, 1, 2, 3};
   do {

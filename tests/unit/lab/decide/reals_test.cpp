@@ -1,5 +1,5 @@
-// Questions to solvers over the reals: known answers come back, and no program is believed against
-// another.
+// Questions to solvers over the reals: known answers are confirmed, and one solver's answer is
+// never accepted against another's.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ TEST(Reals, TheIdentityNeedsTwoDimensions) {
 
 TEST(Reals, AnswerAsTheExactAlgorithmOnALine) {
   NEEDS_Z3();
-  // Every 13th: 13 has no factor in common with 7, so that all kinds of rows meet.
+  // Every 13th pattern: 13 and 7 are coprime, so that all kinds of rows occur together.
   for (unsigned number = 0; number < 343; number += 13) {
     const lab::Pattern pattern =
         pattern_of_sets({number % 7 + 1, number / 7 % 7 + 1, number / 49 + 1}, 3);
@@ -97,7 +97,8 @@ TEST(Reals, AllSplitsOfFourColumnsNeedThreeDimensions) {
 
 TEST(Reals, PatternsWithMoreColumnsThanRowsAreAskedTheOtherWayRound) {
   NEEDS_Z3();
-  // Columns are all subsets of three rows: three lines cut the plane into seven parts, not eight.
+  // The columns are all subsets of three rows: three lines divide the plane into seven
+  // parts, not eight.
   expect_no(pattern_of_sets({0b10101010, 0b11001100, 0b11110000}, 8), 2);
   expect_yes(pattern_of_sets({0b10101010, 0b11001100, 0b11110000}, 8), 3);
   expect_yes(pattern_of_sets({0b0101010, 0b1001100, 0b1110000}, 7), 2);
@@ -117,7 +118,7 @@ TEST(Reals, SharedInputsOfEveryWidth) {
   expect_no(pattern, 1, 1);
 }
 
-/// The largest logits of each row, through two columns of x for queries and three for keys.
+/// The largest logits of each row, where queries use two columns of x and keys use three.
 lab::Pattern planted_pattern(std::int64_t n, Dice& dice) {
   std::vector<double> x;
   for (std::int64_t i = 0; i < 3 * n; ++i) x.push_back(dice.normal());
@@ -162,7 +163,7 @@ TEST(Reals, ProblemsThatAreTooLargeAreNotAsked) {
   EXPECT_FALSE(answer.outcome.empty());
 }
 
-/// A PATH of its own with programs that say what a test wants.
+/// A PATH that holds only programs made by the test.
 class FakeSolvers : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -238,8 +239,8 @@ TEST_F(FakeSolvers, TheSilenceOfTheSecondIsNoContradiction) {
 }
 
 TEST_F(FakeSolvers, CasesBySignsAreOfferedToTheSecondTogether) {
-  // The first knows nothing of the whole, which has six assertions, and refutes every case; the
-  // second answers each (check-sat). With nothing but what the shell itself can do.
+  // The first program answers unknown to the whole problem, which has six assertions, and refutes
+  // every case; the second answers each (check-sat). Both use only shell builtins.
   const std::string count =
       "for file; do :; done; asserts=0; while read -r line; do case $line in\n"
       "'(assert'*) asserts=$((asserts + 1));;\n";
@@ -251,7 +252,7 @@ TEST_F(FakeSolvers, CasesBySignsAreOfferedToTheSecondTogether) {
   ASSERT_TRUE(answer.refuted);
   EXPECT_EQ(answer.refuted->runs[0].answer, "unsat");
   EXPECT_EQ(answer.refuted->runs[1].answer, "unsat");
-  // One free key on a line, of two entries with the sum 1: one of three signs.
+  // There is one free key on a line, of two entries with sum 1, hence three cases of signs.
   std::size_t cases = 0;
   for (auto at = answer.refuted->problem.find("(check-sat)"); at != std::string::npos;
        at = answer.refuted->problem.find("(check-sat)", at + 1))
@@ -296,8 +297,8 @@ TEST(RealProblem, SaysWhatItMeans) {
   EXPECT_NE(problem->text.find(";   row 1: 010\n"), std::string::npos);
   EXPECT_NE(problem->text.find("queries and keys of 1 columns"), std::string::npos);
   EXPECT_EQ(problem->unknowns, (std::vector<std::string>{"k_2_1", "q_0_1", "q_1_1", "q_2_1"}));
-  // Without symmetries: n inputs of 2 columns and a 2 × 2 form, less what a change of basis (6,
-  // with moving) fixes.
+  // Without use of symmetries: n inputs of 2 columns and a 2 × 2 form, less what an affine change
+  // of basis (6 parameters) fixes.
   EXPECT_EQ(lab::decision::shared_problem(pattern_of_sets({1, 2, 4, 8, 16}, 5), 2, 2, 0, 1)
                 ->unknowns.size(),
             10U);

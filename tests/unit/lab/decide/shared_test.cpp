@@ -1,5 +1,5 @@
-// Witnesses whose queries and keys share x: found for patterns that were made from one, and always
-// what they are said to be.
+// Witnesses whose queries and keys share x: they are found for patterns made from one, and always
+// have the claimed form.
 #include "lab/decide/shared.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ struct Size {
 };
 constexpr Size sizes[] = {{2, 2}, {2, 3}, {3, 3}, {3, 4}, {3, 5}};
 
-/// The largest logits of each row of x·w_q·w_kᵀ·xᵀ for random numbers, a random number of them.
-/// Never all.
+/// The largest logits of each row of x·w_q·w_kᵀ·xᵀ for random numbers. The number of logits per
+/// row is random, and never all.
 lab::Pattern planted_pattern(Dice& dice, std::int64_t n, Size size) {
   const auto gaussian = [&](std::int64_t rows, std::int64_t cols) {
     Matrix matrix{rows, cols, {}};
@@ -102,7 +102,7 @@ TEST(Shared, PlantedPatternsAreFoundAndHoldExactly) {
     }
 }
 
-/// The least matrix that renaming rows and columns alike makes of this one.
+/// The smallest matrix that renaming rows and columns in the same way makes of this one.
 std::uint32_t least_of_kind(std::uint32_t matrix, int n) {
   std::vector<int> name(static_cast<std::size_t>(n));
   std::iota(name.begin(), name.end(), 0);
@@ -117,7 +117,7 @@ std::uint32_t least_of_kind(std::uint32_t matrix, int n) {
   return least;
 }
 
-// By the count of Burnside there are 70 kinds of three rows and 2,340 of four.
+// Burnside's count gives 70 kinds of three rows and 2,340 of four.
 TEST(Shared, EveryPatternOfThreeOrFourRowsHasOneOfTwoColumnsWithHiddenSizeTwo) {
   for (const auto& [n, kinds] : {std::pair(3, 70), std::pair(4, 2340)}) {
     int seen = 0;
@@ -209,14 +209,14 @@ TEST(Shared, TheSlopeIsThatOfTheHinge) {
     lab::decision::SharedForm down = form;
     up.numbers[c] += h;
     down.numbers[c] -= h;
-    // Central differences: the error is of order h² but for one kink within h of the point, and
-    // rounding 2⁻⁵³/h of the value.
+    // Central differences have an error of order h², except at a kink within h of the point, and a
+    // rounding error of 2⁻⁵³/h times the value.
     EXPECT_NEAR((value(up) - value(down)) / (2 * h), slope[c], 1e-6 * (1 + value(form))) << c;
   }
 }
 
 TEST(Shared, AnEndedClockOrACallbackThatSaysSoEndsTheSearch) {
-  const lab::Pattern identity = pattern_of({0b001, 0b010, 0b100});  // none in dimension 1
+  const lab::Pattern identity = pattern_of({0b001, 0b010, 0b100});  // no witness in dimension 1
   const lab::decision::SharedOptions endless{
       .dim = 1, .hidden = 1, .starts = std::int64_t{1} << 40};
   {

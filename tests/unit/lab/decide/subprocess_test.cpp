@@ -1,4 +1,4 @@
-// Programs end as their limits say, and leave nothing behind.
+// Programs end when their limits say so, and leave nothing behind.
 #include "lab/decide/solvers/subprocess.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ bool alive(const std::string& pid) {
   return !text.str().empty() && text.str().find(") Z ") == std::string::npos;
 }
 
-/// Ignores SIGCHLD while it lives.
+/// Makes the process ignore SIGCHLD while the object lives.
 class IgnoringChildren {
  public:
   IgnoringChildren() { before_ = ::signal(SIGCHLD, SIG_IGN); }
@@ -102,7 +102,7 @@ TEST(Program, IsKilledWithAllItStartedWhenTimeIsOver) {
   EXPECT_GE(run.seconds, 0.25);
   const std::string pid = run.output.substr(0, run.output.find('\n'));
   ASSERT_FALSE(pid.empty());
-  while (alive(pid)) std::this_thread::yield();  // killed already; the system may take a moment
+  while (alive(pid)) std::this_thread::yield();  // killed already; the system may need a moment
 }
 
 TEST(Program, LeavesNoneOfItsOwnProgramsBehindWhenItEnds) {
@@ -138,7 +138,8 @@ TEST(Program, IsKilledWhenTheCallerThrows) {
 TEST(Program, IsStoppedByTheLimitOfMemory) {
   lab::decision::ProgramLimits limits;
   limits.memory_bytes = 64 << 20;
-  // tail keeps its input, which has no line ends, and doubles its buffer until there is no more.
+  // tail keeps its input, which has no line ends, and doubles its buffer until
+  // memory is exhausted.
   const lab::decision::ProgramRun run =
       run_for(60, "env", {"LC_ALL=C", "tail", "/dev/zero"}, limits);
   EXPECT_EQ(run.ended, lab::decision::Ended::memory) << run.errors;
@@ -177,7 +178,7 @@ TEST(Program, LeavesNeitherDescriptorsNorZombies) {
 }
 
 TEST(Program, IsHandedNoDescriptorButItsStreams) {
-  // ls opens one for the folder that it lists.
+  // ls itself opens a descriptor for the folder that it lists.
   EXPECT_EQ(run_for(60, "ls", {"/proc/self/fd"}).output, "0\n1\n2\n3\n");
 }
 
@@ -229,7 +230,7 @@ TEST(TempFolders, ArePrivateAndGoWithTheirOwner) {
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
 }
 
-/// Temporary files go to a folder of the test.
+/// Makes temporary files go to a folder of the test.
 class LeftFolders : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -243,7 +244,7 @@ class LeftFolders : public ::testing::Test {
   [[nodiscard]] std::string root() const { return root_.path("tmp"); }
   [[nodiscard]] std::string root_file(const char* name) const { return root_.path(name); }
 
-  /// What a process leaves that makes a folder with a file in it and is killed.
+  /// What is left by a process that makes a folder with a file in it and is killed.
   std::filesystem::path leave() const {
     const pid_t child = ::fork();
     if (child == 0)

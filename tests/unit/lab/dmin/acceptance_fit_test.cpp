@@ -1,4 +1,5 @@
-// p(d) as a curve: against counts where these are many, and the medians of the least d that follow.
+// The fitted curve p(d): against counts where these are large, and the medians of
+// the least d that follow.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +35,7 @@ TEST(AcceptanceFit, PassesThroughTheCountsItWasMadeFrom) {
     const lab::AcceptanceFit curve = curve_for(small_problem(k, gamma, eps1), 0);
     EXPECT_GE(curve.counts.size(), 3U);
     EXPECT_EQ(curve.degrees, static_cast<std::int64_t>(curve.counts.size()) - 2);
-    // Level 10⁻⁴ for each of three problems of a fixed seed.
+    // Each of three problems with a fixed seed is tested at level 10⁻⁴.
     EXPECT_GT(curve.p_value, 1e-4) << "k " << k << ", eps1 " << eps1;
     for (std::size_t i = 1; i < curve.counts.size(); ++i)
       EXPECT_GT(curve.probability(static_cast<double>(curve.counts[i].d)),
@@ -42,7 +43,7 @@ TEST(AcceptanceFit, PassesThroughTheCountsItWasMadeFrom) {
   }
 }
 
-/// Far below the p that the curve was made from, against draws of another seed.
+/// Extrapolates the curve to p far below its counts and compares it with draws of another seed.
 TEST(AcceptanceFit, TellsTheRareAcceptancesThatItDidNotSee) {
   const lab::DminProblem problem = small_problem(1, 1, 0.5);
   const lab::AcceptanceFit curve = curve_for(problem, 0);
@@ -53,7 +54,7 @@ TEST(AcceptanceFit, TellsTheRareAcceptancesThatItDidNotSee) {
                                                 {0, draws}, problem.draw_seed(1));
   const double expected = curve.probability(static_cast<double>(d)) * static_cast<double>(draws);
   const lab::ProbabilityInterval truth = lab::clopper_pearson(seen, draws, 1e-4);
-  // The curve has errors of its own: its logarithm of −log p to four standard deviations.
+  // Allows for the curve's own errors: four standard deviations of the logarithm of −log p.
   const double y = 1 / (2 / static_cast<double>(d) - 1 / 96.0);
   const double sd = std::sqrt(curve.var_a - 2 * y * curve.cov_ab + y * y * curve.var_b);
   const double lambda = -std::log(expected / static_cast<double>(draws));

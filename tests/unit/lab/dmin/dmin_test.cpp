@@ -1,5 +1,5 @@
-// The least d: its law against searches, its intervals against their definition, results that do
-// not depend on threads, medians that are known from elsewhere, and what is refused.
+// The least d: its law against searches, its intervals against their definition, independence of the
+// number of threads, known medians, and refused arguments.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace tamis {
 namespace {
 
 TEST(Dmin, TheLawIsThatOfTheSearch) {
-  // By hand: N = 2 draws, p = 0, ½, 1 on d = 2, 4, 6.
+  // Worked by hand: N = 2 draws, p = 0, ½, 1 at d = 2, 4, 6.
   const std::vector<std::vector<lab::Acceptance>> counts{{{2, 10, 0}, {4, 10, 5}, {6, 10, 10}}};
   const lab::DminLaw law = lab::dmin_law(counts, 4, 0.5, 0.05, 2, 4);
   EXPECT_DOUBLE_EQ(law.probability[0], 0);
@@ -33,8 +33,8 @@ TEST(Dmin, TheLawIsThatOfTheSearch) {
 }
 
 TEST(Dmin, LawsAreAveragedOverMatricesNotProbabilities) {
-  // One matrix is always accepted at d = 2, the other never: half of all searches end there,
-  // however many draws.
+  // One matrix is always accepted at d = 2 and the other never, so half of all searches end there,
+  // however many draws are made.
   const std::vector<std::vector<lab::Acceptance>> counts{{{2, 10, 10}, {4, 10, 10}},
                                                          {{2, 10, 0}, {4, 10, 10}}};
   const lab::DminLaw law = lab::dmin_law(counts, 100, 5, 0.05, 2, 100);
@@ -43,9 +43,9 @@ TEST(Dmin, LawsAreAveragedOverMatricesNotProbabilities) {
 }
 
 TEST(Dmin, DrawsThatAllFailBoundTheLawByTheirSum) {
-  // No draw of 100,000 accepted at ten dimensions: Σp ≤ log(1/δ')/100,000, δ' = δ/20, so of N = 100
-  // draws for each d fewer than 1 % of searches end there. Ten single intervals would allow ten
-  // times that.
+  // None of 100,000 draws is accepted at each of ten dimensions. Then Σp ≤ log(1/δ')/100,000 with
+  // δ' = δ/20, so with N = 100 draws for each d fewer than 1 % of searches end there. Ten single
+  // intervals would allow ten times as many.
   std::vector<lab::Acceptance> none;
   for (std::int64_t d = 2; d <= 20; d += 2) none.push_back({d, 100000, 0});
   const std::vector<std::vector<lab::Acceptance>> counts{none};
@@ -72,7 +72,7 @@ TEST(Dmin, SearchesEndWhereTheLawSays) {
                .d];
   for (std::size_t i = 0; i < law.probability.size(); ++i) {
     const double p = law.probability[i];
-    // Five deviations of the searches, and the band of the estimate.
+    // Five standard deviations of the searches, and the band of the estimate.
     const double before_low = i == 0 ? 0 : law.low[i - 1];
     const double before_high = i == 0 ? 0 : law.high[i - 1];
     const double low = law.low[i] - before_high;

@@ -1,4 +1,4 @@
-// .npy: NumPy's own files are read, ours are what NumPy writes, and the rest is refused.
+// .npy: files that NumPy wrote are read, our files equal NumPy's, and everything else is refused.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>

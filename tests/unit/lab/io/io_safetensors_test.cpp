@@ -1,4 +1,5 @@
-// safetensors: what is written is read back, and every kind of damage is told in one sentence.
+// safetensors: files are read back as written, and every kind of damage is reported
+// in one sentence.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 std::string refusal(const std::string& bytes) {
   return sentence([&] { lab::io::open_safetensors(source_of(bytes)); });
 }
-/// The refusal of a file with that header, for which `data_bytes` of data follow.
+/// The error for a file with this header, followed by `data_bytes` of data.
 std::string refusal(std::string_view json, std::size_t data_bytes) {
   return refusal(safetensors_text(json, data_bytes));
 }
@@ -29,7 +30,7 @@ struct Array {
   [[nodiscard]] lab::TensorRef ref() const { return {info, data.data()}; }
 };
 
-/// Any type, up to four dimensions, zero included, any bytes.
+/// An array of any type, with up to four dimensions, sizes from zero on, and any bytes.
 Array any_array(std::string name) {
   Array array;
   array.info.name = std::move(name);
@@ -57,7 +58,7 @@ const std::vector<std::string> name_pieces{"a", "layers.3.k", "\"", "\\", "\n", 
 
 std::string any_name() { return any_text(name_pieces); }
 
-/// Values, unlike names, may hold zero bytes.
+/// Values may hold zero bytes; names may not.
 std::string any_value() {
   std::vector<std::string> pieces = name_pieces;
   pieces.emplace_back(1, '\0');
@@ -155,7 +156,7 @@ TEST(Safetensors, ATruncatedFileIsRefused) {
 }
 
 TEST(Safetensors, AHeaderLengthBeyondTheFileIsRefusedBeforeAnythingIsAllocated) {
-  // Any attempt to allocate what these headers claim would fail in another way.
+  // An allocation of the size that these headers claim would fail with a different error.
   for (const std::uint64_t length :
        {std::uint64_t{3}, std::uint64_t{1} << 31, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
     std::string bytes(reinterpret_cast<const char*>(&length), 8);
@@ -170,7 +171,7 @@ TEST(Safetensors, AHeaderAboveTheFormatsLimitIsRefused) {
   const Folder folder;
   const std::uint64_t length = 100'000'001;
   write_text(folder / "t", std::string(reinterpret_cast<const char*>(&length), 8) + "{");
-  std::filesystem::resize_file(folder / "t", 200'000'000);  // sparse: takes no room
+  std::filesystem::resize_file(folder / "t", 200'000'000);  // a sparse file, which takes no space
   EXPECT_EQ(sentence([&] { lab::SafetensorsFile file(folder / "t"); }),
             folder / "t: the header takes 100000001 bytes; at most 100000000 are allowed");
 }

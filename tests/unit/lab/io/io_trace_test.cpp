@@ -1,4 +1,4 @@
-// Traces: the fields of docs/trace.md, and a sentence for each way of getting them wrong.
+// Traces: the fields of docs/trace.md, and an error message for each kind of mistake in them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,8 +9,8 @@
 namespace tamis::test {
 namespace {
 
-/// A trace to be spoilt: 2 layers, 5 tokens, 3 queries, 4 query heads on 2 KV heads, d = 4, d_v
-/// = 2.
+/// A trace for tests to damage: 2 layers, 5 tokens, 3 queries, 4 query heads on 2 KV heads, d = 4,
+/// d_v = 2.
 class Draft {
  public:
   struct Array {
@@ -59,7 +59,7 @@ class Draft {
     lab::write_safetensors(path(), refs, metadata);
     return lab::Trace(path());
   }
-  /// Why it cannot be opened, without the path.
+  /// The error with which opening the trace fails, without the path.
   [[nodiscard]] std::string refusal() const {
     const std::string said = sentence([this] { (void)open(); });
     EXPECT_TRUE(said.starts_with(path() + ": ")) << said;
@@ -159,7 +159,7 @@ TEST(Trace, LayersMayDifferInHeadsAndTypes) {
 
 struct BadMetadata {
   const char* key;
-  const char* value;  ///< null: absent
+  const char* value;  ///< null if absent
   const char* sentence;
 };
 

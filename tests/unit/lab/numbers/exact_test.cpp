@@ -1,5 +1,5 @@
-// Exact arithmetic against naive rationals and MPFR, where rounding is hardest: cancellation,
-// denormals, overflow, and numbers that agree with a logarithm to hundreds of bits.
+// Exact arithmetic against naive rationals and MPFR where rounding is hardest: cancellation,
+// denormals, overflow, and numbers that agree with a logarithm in hundreds of bits.
 #include "lab/numbers/exact.h"
 
 #include <gtest/gtest.h>
@@ -25,13 +25,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double largest = std::numeric_limits<double>::max();
 constexpr double denormal = std::numeric_limits<double>::denorm_min();
 
-/// Any bits.
+/// A word of uniformly random bits.
 template <class Word>
 rc::Gen<Word> any_word() {
   return rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<Word>());
 }
 
-/// Any finite float: exponents from end to end, denormals too.
+/// Any finite float, over the whole range of exponents and with denormals.
 template <class T, class Word>
 rc::Gen<T> any_finite() {
   return rc::gen::map(any_word<Word>(), [](Word word) {
@@ -118,7 +118,8 @@ bool rounds_as_by_mpfr(const lab::numbers::Dyadic& x) {
 
 RC_GTEST_PROP(Dyadic, RoundsToDoubleAsMpfrDoes, ()) {
   RC_ASSERT(rounds_as_by_mpfr(any_dyadic()));
-  // A double and a half, quarter or three quarters of its last place, or of the smallest denormal.
+  // A double plus a half, a quarter or three quarters of its last place, or of
+  // the smallest denormal.
   const double x = *any_double();
   const double next = std::nextafter(x, infinity);
   if (!std::isfinite(next)) return;
@@ -183,8 +184,8 @@ Vectors<T> any_vectors(const rc::Gen<T>& element) {
           *rc::gen::container<std::vector<T>>(n, element)};
 }
 
-/// Appends the negated vectors with some entries moved by one unit in the last place, and swaps the
-/// halves of the products: nearly everything cancels.
+/// Appends the negated vectors with some entries moved by one unit in the last place, and
+/// exchanges the halves of the products, so that nearly everything cancels.
 template <class T>
 Vectors<T> cancelling(Vectors<T> v) {
   const std::size_t n = v.x.size();
@@ -244,8 +245,8 @@ RC_GTEST_PROP(Dot, EnclosureOfPositiveTermsIsAtMostThreeDoublesWide, ()) {
 }
 
 RC_GTEST_PROP(Dot, EnclosureKeepsSignsThatPlainSummationLoses, ()) {
-  // a·b − a·b + c with |a·b| / |c| up to 2^40 · 2^53: the compensated sum still knows the sign of
-  // c.
+  // a·b − a·b + c with |a·b| / |c| up to 2^40 · 2^53: the compensated sum must still have the
+  // sign of c.
   const double a = std::abs(*moderate()) + 1;
   const double b = std::abs(*moderate()) + 1;
   const double c = std::ldexp(a * b, -80);
@@ -302,8 +303,8 @@ TEST(Dot, RejectsNanInfinityAndUnequalLengths) {
             Code::usage);
 }
 
-/// Products whose exact sum is denormal, or just above one: what other floating-point modes get
-/// wrong.
+/// Products whose exact sum is denormal or slightly above one, which other floating-point
+/// modes get wrong.
 const Vectors<double> delicate{{0x1p-600, 1.0 + 0x1p-52, -1},
                                {0x1.8p-470, 1.0 + 0x1p-52, 1 + 0x1p-51}};
 
@@ -346,7 +347,7 @@ bool above_log(const lab::numbers::Dyadic& lhs, const mpq_class& x) {
   return lab::numbers::compare_with_log(lhs, x) > 0;
 }
 
-/// log x rounded down and up to `precision` bits: what lies closest to it on either side.
+/// log x rounded down and up to `precision` bits: its closest neighbours on both sides.
 struct Neighbours {
   lab::numbers::Dyadic below;
   lab::numbers::Dyadic above;
@@ -400,7 +401,7 @@ TEST(Log, IsToldFromItsNearestNeighboursAtAnyPrecision) {
 }
 
 TEST(Log, DoublesOnEitherSideOfLogThreeHalvesAreTold) {
-  const double above = 0.405465108108164381978;  // log(3/2), rounded; which side is asked of MPFR
+  const double above = 0.405465108108164381978;  // log(3/2), rounded; MPFR says to which side
   const Neighbours near = neighbours_of_log(mpq_class(3, 2), 53);
   EXPECT_TRUE(near.below == lab::numbers::Dyadic(above) ||
               near.above == lab::numbers::Dyadic(above));
@@ -459,7 +460,7 @@ TEST(Log, EnclosureContainsItForExtremeNumbers) {
 }
 
 RC_GTEST_PROP(Log, OrderIsThatOfExponentials, ()) {
-  // log x < log y for x < y: a dyadic told to lie below log x lies below log y too.
+  // log x < log y for x < y, so a dyadic below log x must also be reported as below log y.
   const mpq_class x = mpq_class(std::abs(*moderate())) + mpq_class(1, 7);
   const mpq_class y = x + mpq_class(1, 1000);
   const lab::numbers::Dyadic lhs(*moderate());
@@ -470,7 +471,8 @@ RC_GTEST_PROP(Log, OrderIsThatOfExponentials, ()) {
 // ---- What all of this is for ----
 
 TEST(Witness, ConditionsAreDecidedOnBothSidesOfTheirBoundary) {
-  // One row, d = 2. Key 0 is outside the support (A = 0), keys 1 and 2 inside with A = 1/3 and 2/3.
+  // One row, d = 2. Key 0 is outside the support (A = 0); keys 1 and 2 are inside, with A =
+  // 1/3 and 2/3.
   const std::vector<double> q{1, 0x1p-30};
   const lab::numbers::Dyadic eps1(0.1);
   const mpq_class ratio = mpq_class(2);  // A_2 / A_1

@@ -1,6 +1,6 @@
-// Random streams: the published vectors of Philox, fields that never collide, order that never
-// matters, and distributions inside bounds that a correct generator leaves with probability below
-// 1e-9.
+// Random streams: the published vectors of Philox, fields that never collide, independence of the
+// order of draws, and distributions within bounds that a correct generator exceeds with
+// probability below 1e-9.
 #include "lab/numbers/random.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ TEST(Random, AStreamReadsTheBlockThatItsFieldsName) {
 }
 
 TEST(Random, SeedPurposeRowAndDrawAllChangeTheWord) {
-  // 64-bit words of different fields: 3 equal ones among 2·10³ would have probability below 2^-100.
+  // 64-bit words of different fields: 3 equal words among 2·10³ would have
+  // probability below 2^-100.
   std::set<std::uint64_t> words;
   std::size_t count = 0;
   constexpr std::uint64_t top = std::uint64_t{1} << 63;
@@ -109,8 +110,8 @@ TEST(Random, UniformIsAnOddMultipleOfTwoToTheMinus53) {
   }
 }
 
-// The bounds below: a mean of n independent terms with standard deviation s leaves ±6.2·s/√n with
-// probability below 1e-9 (normal tail; n is large enough for it here). The seeds are fixed.
+// Bounds below: a mean of n independent terms with standard deviation s exceeds ±6.2·s/√n with
+// probability below 1e-9 (normal tail; n is large enough). The seeds are fixed.
 constexpr double sigmas = 6.2;
 constexpr std::uint32_t draws = 1U << 18;
 
@@ -184,8 +185,8 @@ TEST(Random, IntegersBelowNAreEquallyLikely) {
 }
 
 TEST(Random, IntegersBelowLargeNAreNotBiasedToTheLowHalf) {
-  // With n = 3·2^62 a plain multiplication would give multiples of three twice the weight of
-  // others, and a quarter of the words are rejected: the attempts are read too.
+  // With n = 3·2^62, plain multiplication would make multiples of three twice as likely as other
+  // numbers, and a quarter of the words are rejected, so that later attempts are used too.
   const std::uint64_t n = std::uint64_t{3} << 62;
   const lab::numbers::Stream stream(9, lab::numbers::Purpose::test, 1);
   double residues[3] = {};

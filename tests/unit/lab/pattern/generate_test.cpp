@@ -1,4 +1,4 @@
-// Generators of patterns: what they promise, on every size, and what they refuse.
+// Generators of patterns: their promises at every size, and the arguments that they refuse.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -39,8 +39,9 @@ RC_GTEST_PROP(Generate, PermutationsHaveAtMostKPerRowAndColumn, ()) {
 }
 
 TEST(Generate, PermutationsAndCoinsAreFair) {
-  // 6000 permutations of 3: each of the 6 has probability 1/6. A count is within 5 standard
-  // deviations, √(6000·5/36) = 28.9 each, but for once in 290,000 runs; the seeds are fixed.
+  // 6000 permutations of 3 elements, where each of the 6 has probability 1/6. A count is
+  // within 5 standard deviations, √(6000·5/36) = 28.9 each, except once in 290,000 runs; the
+  // seeds are fixed.
   std::map<std::vector<std::int64_t>, int> count;
   int gammas = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
@@ -64,7 +65,7 @@ RC_GTEST_PROP(Generate, CausalRowsHaveKDistinctEarlierColumns, ()) {
 }
 
 TEST(Generate, CausalSubsetsAreFair) {
-  // Row 3 of 4 with k = 2: six subsets.
+  // Row 3 of 4 with k = 2 has six possible subsets.
   std::map<std::vector<std::int64_t>, int> count;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     const lab::Pattern pattern = lab::causal_pattern(4, 2, 1, seed);
@@ -109,7 +110,7 @@ TEST(Generate, PairsComeInOrderOnceEach) {
 TEST(Generate, FiguresOfAPatternWiderThanItsNonzeros) {
   lab::Pattern pattern;
   pattern.rows = 2;
-  pattern.cols = std::int64_t{1} << 62;  // no counter per column can be had
+  pattern.cols = std::int64_t{1} << 62;  // too many columns for a counter each
   pattern.row_start = {0, 2, 3};
   pattern.column = {5, std::int64_t{1} << 61, 5};
   pattern.value = {1, 8, 3};
@@ -148,7 +149,7 @@ TEST(Generate, TopKeysAreTheHeaviestOfTheirRows) {
     std::vector<double> kept(pattern.values_of(row).begin(), pattern.values_of(row).end());
     std::ranges::sort(kept, std::greater<>());
     for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(kept[i], weights[i]);
-    // Weights have the ratios of exponentials of logits, computed here once more.
+    // Weights have the ratios of exponentials of logits, which are recomputed here.
     const auto logit = [&](std::int64_t j) {
       double dot = 0;
       for (std::int64_t c = 0; c < shape.head_dim; ++c)

@@ -141,7 +141,7 @@ TEST(MatrixMarket, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
   EXPECT_EQ(market_refusal(banner + "1 2 1\n1 1 1\n1 2 1\n"),
             "input: line 4 comes after the last of 1 entries");
   EXPECT_EQ(market_refusal(banner), "input: ends before the line of sizes; it is truncated");
-  // Columns cost nothing, however many there are.
+  // Columns need no memory, however many there are.
   EXPECT_EQ(lab::pattern::parse_matrix_market(
                 *source_of(banner + "1 4611686018427387904 1\n1 4611686018427387904 1\n"))
                 .column[0],

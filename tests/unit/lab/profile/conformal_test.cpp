@@ -1,5 +1,5 @@
-// Split-conformal rules: the order statistic, the promise over exchangeable rows, the split, and
-// the table of rules.
+// Split-conformal rules: the order statistic, coverage over exchangeable rows, the split, and the
+// table of rules.
 #include <tamis/lab/conformal.h>
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::PlantedHead;
 using testing::Planting;
 
 TEST(Conformal, AlphaIsTheOrderStatisticOfTheCalibrationRows) {
-  // Nine calibration rows at C = 0, delta = .2: rank ⌈.8·10⌉ = 8.
+  // Nine calibration rows at C = 0, delta = 0.2: the rank is ⌈0.8·10⌉ = 8.
   std::vector<double> n(12, 100);
   const std::vector<double> k{7, 3, 9, 1, 5, 8, 2, 6, 4, 100, 50, 8};
   std::vector<lab::Part> parts(12, lab::Part::calibration);
@@ -66,7 +66,7 @@ RC_GTEST_PROP(Conformal, ServesAtLeastRankCalibrationRowsAndNotIfAlphaWereSmalle
     return;
   }
   RC_ASSERT(served(rule.alpha) >= rule.rank);
-  // At one key fewer everywhere the rank-th row is no longer served.
+  // With one key fewer in every row, the row of that rank is no longer served.
   std::int64_t fewer = 0;
   for (std::size_t i = 0; i < head.n.size(); ++i)
     fewer += rule.alpha * std::pow(head.n[i], C) - 1 >= head.k_eps[i] ? 1 : 0;
@@ -79,7 +79,7 @@ TEST(Conformal, TooFewRowsMakeTheRuleReadEverything) {
   std::vector<lab::Part> parts(8, lab::Part::calibration);
   parts[7] = lab::Part::held_out;
   const lab::Conformal rule =
-      lab::calibrate_power(n, k, parts, 0.5, 0.1);  // 1/delta − 1 = 9 rows would do
+      lab::calibrate_power(n, k, parts, 0.5, 0.1);  // 1/delta − 1 = 9 rows would suffice
   EXPECT_FALSE(rule.finite());
   EXPECT_TRUE(std::isinf(rule.alpha));
   EXPECT_EQ(rule.mean_keys, 50);
@@ -106,7 +106,7 @@ TEST(Conformal, RankIsAtLeastOneForDeltaNextToOne) {
 
 TEST(Conformal, CoversNewExchangeableRowsAtThePromisedRate) {
   // Over many heads the mean coverage is rank/(m + 1) ≥ 1 − delta for rows without ties; ties only
-  // add.
+  // add to it.
   for (const double delta : {0.05, 0.2}) {
     double sum = 0;
     double squares = 0;
@@ -116,7 +116,7 @@ TEST(Conformal, CoversNewExchangeableRowsAtThePromisedRate) {
       Planting planting;
       planting.seed = static_cast<std::uint64_t>(h);
       const PlantedHead head =
-          testing::plant(lab::Law::power, 0.5, 2000, planting);  // large k: next to no ties
+          testing::plant(lab::Law::power, 0.5, 2000, planting);  // large k: hardly any ties
       const std::vector<lab::Part> parts = lab::split_rows(head.n, 0, planting.seed);
       const lab::Conformal rule = lab::calibrate_power(
           head.n, head.k_eps, parts, lab::fit_exponent(head.n, head.k_eps, parts), delta);
@@ -136,7 +136,7 @@ TEST(Conformal, WindowCountsItsSinksAsRead) {
   const std::vector<double> w{4, 60, 40, 0};
   const std::vector<lab::Part> parts{lab::Part::calibration, lab::Part::calibration,
                                      lab::Part::held_out, lab::Part::held_out};
-  const lab::Conformal rule = lab::calibrate_window(n, w, parts, 4, 0.4);  // rank ⌈.6·3⌉ = 2
+  const lab::Conformal rule = lab::calibrate_window(n, w, parts, 4, 0.4);  // rank ⌈0.6·3⌉ = 2
   EXPECT_EQ(rule.alpha, 60);
   EXPECT_EQ(rule.keys(200), 64);
   EXPECT_EQ(rule.keys(62), 62);
@@ -146,7 +146,7 @@ TEST(Conformal, WindowCountsItsSinksAsRead) {
 
 TEST(Conformal, SplitIsOfBlocksThatInterleaveOverAllLengths) {
   std::vector<double> n;
-  for (int i = 0; i < 240; ++i) n.push_back(1000 + (i * 67) % 240);  // any order
+  for (int i = 0; i < 240; ++i) n.push_back(1000 + (i * 67) % 240);  // in no particular order
   const std::vector<lab::Part> parts = lab::split_rows(n, 8, 3);
   EXPECT_EQ(parts, lab::split_rows(n, 8, 3));
   EXPECT_NE(parts, lab::split_rows(n, 8, 4));
@@ -177,7 +177,7 @@ TEST(Conformal, ExponentComesFromTheFitRowsAlone) {
 }
 
 TEST(Conformal, CoverageIntervalIsExact) {
-  // Clopper and Pearson: each end is where the binomial tail has probability 2.5 %.
+  // Clopper and Pearson: at each end the binomial tail has probability 2.5 %.
   const auto tail = [](std::int64_t from, std::int64_t to, double p) {
     double sum = 0;
     for (std::int64_t i = from; i <= to; ++i)
@@ -233,7 +233,7 @@ TEST(Conformal, BinsDoNotDependOnTheSplit) {
   for (int i = 0; i < 37; ++i) n.push_back(100 + 7 * i);
   const std::vector<double> k(n.size(), 5);
   const lab::RuleTable one = lab::compare_rules(n, k, k, lab::split_rows(n, 0, 1), 0, 0.1, 4);
-  // A split without held-out rows at one end, and one without any.
+  // Besides another random split, one with a single held-out row and one with none.
   std::vector<lab::Part> short_only(n.size(), lab::Part::calibration);
   short_only[0] = lab::Part::held_out;
   for (const std::vector<lab::Part>& parts :

@@ -1,4 +1,5 @@
-// Laws: planted ones are found again, intervals cover, rows that cannot carry a law say so.
+// Laws: planted laws are found again, intervals cover, and rows that cannot show a
+// law are reported.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ lab::LawFit fit(const PlantedHead& head, lab::LawOptions options = {}) {
   return lab::fit_law(head.rows(), null_at_1_percent(), options);
 }
 
-/// Fewest resamples: enough where the interval is not looked at.
+/// The fewest resamples, for tests that do not use the interval.
 lab::LawOptions quick(std::uint64_t seed) {
   lab::LawOptions options;
   options.resamples = 99;
@@ -39,8 +40,8 @@ lab::LawOptions quick(std::uint64_t seed) {
 }
 
 TEST(Law, PlantedLawsAreFoundAgain) {
-  // 256 rows over n = 1k … 8k, log-normal noise .75. Exponents at least .2 from every rival: 0, log
-  // n's 1/log n = .125 and 1.
+  // 256 rows over n = 1k … 8k, with log-normal noise of 0.75. Exponents differ by at least 0.2
+  // from every rival: from 0, from 1/log n = 0.125 of the law log n, and from 1.
   constexpr int heads = 250;
   int power = 0;
   int linear = 0;
@@ -62,8 +63,9 @@ TEST(Law, PlantedLawsAreFoundAgain) {
 }
 
 TEST(Law, GaussianLogitsAreTakenForTheNullAndNotForAPowerLaw) {
-  // At sigma = 5 the null grows about as n^.6 over these lengths. Right in some nine of ten heads
-  // (docs/results/laws.md); fewer than 13 of 20 would then have a probability below 1 %.
+  // At sigma = 5 the null grows about as n^0.6 over these lengths. It is recognised in about
+  // nine of ten heads (docs/results/laws.md); fewer than 13 of 20 would then have a probability
+  // below 1 %.
   constexpr int heads = 20;
   int null = 0;
   int power_without = 0;
@@ -95,7 +97,7 @@ TEST(Law, IntervalForTheExponentCoversItIndependentOrNot) {
       const lab::LawFit f = fit(testing::plant(lab::Law::power, 0.5, 200, planting), options);
       covered += f.C_low <= 0.5 && 0.5 <= f.C_high ? 1 : 0;
     }
-    // Five standard errors of a share of .9; the campaign measures it closely.
+    // Five standard errors of a share of 0.9; the campaign measures it more closely.
     EXPECT_NEAR(covered, 0.9 * heads, 5 * std::sqrt(0.09 * heads)) << correlation;
   }
 }
@@ -133,7 +135,7 @@ TEST(Law, OrderOfRowsAndRepetitionDoNotMatter) {
     std::swap(shuffled.n[i], shuffled.n[j]);
     std::swap(shuffled.k_eps[i], shuffled.k_eps[j]);
   }
-  // Rows of equal n would keep the order in which they came: give every row an n of its own.
+  // Rows of equal n would keep their order of arrival, so every row gets an n of its own.
   PlantedHead distinct = head;
   for (std::size_t i = 0; i < distinct.n.size(); ++i)
     distinct.n[i] = 1024 + 28 * static_cast<double>(i);
@@ -232,7 +234,7 @@ TEST(Law, RowsThatCannotCarryALawSayWhyAndGiveWhatTheyCan) {
 }
 
 TEST(Law, ShortRowsAreNoTrouble) {
-  // n from 1 on: log n is 0 there, k can only be 1.
+  // n starts at 1, where log n is 0 and k can only be 1.
   std::vector<double> n(200);
   std::iota(n.begin(), n.end(), 1.0);
   std::vector<double> k = n;

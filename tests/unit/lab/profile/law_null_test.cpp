@@ -1,4 +1,4 @@
-// The Gaussian null against simulated rows of logits, its limits and its edges.
+// The Gaussian null against simulated rows of logits, its limits and its edge cases.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,8 @@ struct Sample {
   double log_sd = 0;
   double mean = 0;
   double sd = 0;
-  double below = 0;  ///< share of rows with k_eps below `median`, and at most
+  double below = 0;  ///< share of rows with k_eps below `median`
+  /// share of rows with k_eps at most `median`
   double up_to = 0;
 };
 
@@ -46,7 +47,7 @@ Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows, doubl
   return s;
 }
 
-/// What law.h states, beside five standard errors of the simulation.
+/// The accuracy that law.h states; five standard errors of the simulation come on top.
 constexpr double stated = 0.03;
 
 TEST(GaussianNull, AgreesWithSimulatedLogits) {
@@ -67,7 +68,8 @@ TEST(GaussianNull, AgreesWithSimulatedLogits) {
             << n << ' ' << sigma << ' ' << eps;
         EXPECT_NEAR(predicted.mean, s.mean, 0.05 * s.mean + error * s.sd)
             << n << ' ' << sigma << ' ' << eps;
-        // The middle one of 256 draws, whose ranks are right to about a twentieth.
+        // The median is the middle one of 256 draws, whose ranks are accurate to
+        // about a twentieth.
         EXPECT_LE(s.below, 0.5 + 0.05 + 0.5 * error) << n << ' ' << sigma << ' ' << eps;
         EXPECT_GE(s.up_to, 0.5 - 0.05 - 0.5 * error) << n << ' ' << sigma << ' ' << eps;
       }
@@ -89,8 +91,8 @@ TEST(GaussianNull, IsCoarserForShortRows) {
 }
 
 TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
-  // The next term of k/n is of relative order 1/(n·Φᶜ(sigma)) or smaller, far below a thousandth
-  // here.
+  // The next term of k/n has relative order 1/(n·Φᶜ(sigma)) or less, which is far below
+  // a thousandth here.
   for (const double eps : {0.01, 0.05, 0.3}) {
     const lab::GaussianNull null(eps);
     for (const double sigma : {0.5, 1.0, 1.5}) {
@@ -102,8 +104,8 @@ TEST(GaussianNull, ApproachesTheLimitWhereManyKeysLieAboveTheThreshold) {
 }
 
 TEST(GaussianNull, LooksLikeAPowerLawLongBeforeItIsLinear) {
-  // sigma = 4, eps = .05: k/n falls from six times the limit .0093 to 1.5 times between n = 256 and
-  // 65,536.
+  // sigma = 4, eps = 0.05: k/n falls from six times the limit 0.0093 to 1.5 times the limit
+  // between n = 256 and 65,536.
   const lab::GaussianNull null(0.05);
   const lab::GaussianKEps small = null.at(256, 4);
   const lab::GaussianKEps large = null.at(65536, 4);
@@ -131,7 +133,7 @@ TEST(GaussianNull, OneKeyIsOneKeyAndMoreSpreadNeverNeedsMore) {
     for (double sigma = 0; sigma <= 40; sigma += 0.7) {
       const double log_k = null.at(n, sigma).log_mean;
       EXPECT_GE(log_k, 0);
-      EXPECT_LE(log_k, last + 1e-3) << n << ' ' << sigma;  // the cubic may overshoot a node by less
+      EXPECT_LE(log_k, last + 1e-3) << n << ' ' << sigma;  // the cubic may exceed a node by less
       last = log_k;
     }
   }
@@ -141,13 +143,13 @@ TEST(GaussianNull, OneKeyIsOneKeyAndMoreSpreadNeverNeedsMore) {
 
 TEST(GaussianNull, TableAndDirectAnswerMeet) {
   const lab::GaussianNull null(0.05);
-  // On both sides of where steps change and of where the table ends.
+  // Both sides of the points where steps change and where the table ends.
   for (const double n : {100.0, 5000.0})
     EXPECT_NEAR(null.at(n, 10).log_mean, null.at(n, 10 * (1 + 1e-9)).log_mean, 1e-6);
   for (const double sigma : {1.0, 4.0, 8.0, 30.0}) {
     EXPECT_NEAR(null.at(0x1p20, sigma).log_mean, null.at(0x1p20 * (1 + 1e-9), sigma).log_mean,
                 1e-6);
-    // Beyond the table the answer is computed, not interpolated over sigma.
+    // Beyond the table the answer is computed directly, not interpolated over sigma.
     EXPECT_NEAR(null.at(0x1p32, sigma).log_mean, null.at(0x1p32 * (1 + 1e-9), sigma).log_mean,
                 stated);
   }
@@ -164,9 +166,9 @@ TEST(GaussianNull, LargeSpreadsAgreeWithSimulatedLogits) {
         const double error = 5 / std::sqrt(static_cast<double>(rows));
         EXPECT_NEAR(predicted.log_mean, s.log_mean, stated + error * s.log_sd)
             << n << ' ' << sigma << ' ' << eps;
-        // k is 1 in nearly all rows: the error of a deviation d made of few rows in which log k is
-        // about log 2 is that of the share of these rows, (d/log 2)², and hence may reach 5·log
-        // 2/(2·√rows).
+        // k is 1 in nearly all rows. A deviation d that comes from few rows with log k of
+        // about log 2 has the error of the share of these rows, (d/log 2)², which may
+        // reach 5·log 2/(2·√rows).
         EXPECT_NEAR(predicted.log_sd, s.log_sd, stated + error * (s.log_sd + 0.35))
             << n << ' ' << sigma << ' ' << eps;
         EXPECT_GE(predicted.median, 1);
@@ -182,8 +184,8 @@ TEST(GaussianNull, LongRowsAgreeWithTheMedianComputedForThem) {
   const lab::GaussianNull null(0.05);
   for (const double n : {3e6, 5e7, 1e9, 4e9})
     for (const double sigma : {0.5, 2.0, 3.3, 5.0, 7.7, 12.0, 25.0, 90.0}) {
-      // One draw of 256 more or less, where draws are a row-to-row deviation apart:
-      // log_sd/256·√(2π), and the table's stated accuracy; medians below 10 are whole numbers that
+      // The tolerance is one draw of 256, where draws are spaced by the row-to-row deviation,
+      // log_sd/256·√(2π), plus the table's stated accuracy. Medians below 10 are integers, which
       // the table smooths.
       const double direct = lab::gaussian_k_eps(n, sigma, 0.05);
       const lab::GaussianKEps table = null.at(n, sigma);
@@ -195,7 +197,8 @@ TEST(GaussianNull, LongRowsAgreeWithTheMedianComputedForThem) {
 }
 
 TEST(GaussianNull, TinyEpsAndLargeSpreadsDoNotUnderflow) {
-  // P(Z > sigma − 16th largest) is no double from sigma = 43 on, and k lies far below the 16th.
+  // P(Z > sigma − 16th largest) is not representable from sigma = 43 on, and k lies far
+  // below the 16th.
   double last = 0x1p20;
   for (double sigma = 30; sigma <= 120; sigma += 5) {
     const double k = lab::gaussian_k_eps(0x1p20, sigma, 1e-60);

@@ -1,5 +1,5 @@
-// Norms of W against the plain way: rotate the rows of W_Q and W_K, multiply out hidden × hidden,
-// sum squares.
+// Norms of W against a direct computation: rotate the rows of W_Q and W_K, multiply out to hidden
+// × hidden, and sum the squares.
 #include <tamis/lab/norms.h>
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ std::vector<double> rotated(const lab::Tensor& w, std::int64_t head, std::int64_
 
 struct Plain {
   double squares = 0;  ///< ‖W‖_F² without the scale
-  double scale = 0;    ///< ‖A‖_F²·‖B‖_F², which bounds it
+  double scale = 0;    ///< ‖A‖_F²·‖B‖_F², an upper bound of it
 };
 
 Plain plain_norm(const Layer& layer, std::int64_t head, const std::optional<lab::Rotary>& rotary,
@@ -94,8 +94,8 @@ Plain plain_norm(const Layer& layer, std::int64_t head, const std::optional<lab:
   return plain;
 }
 
-/// Both ways sum hidden·d² or hidden²·d products; every rounding is relative to at most ‖A‖²‖B‖²,
-/// and angles of up to 1000 radians are known to 1000 units of the last place.
+/// Both computations sum hidden·d² or hidden²·d products. Every rounding is relative to at most
+/// ‖A‖²‖B‖², and angles of up to 1000 radians are accurate to 1000 units of the last place.
 double tolerance(const Layer& layer, double scale) {
   const auto d = static_cast<double>(layer.shape.head_dim);
   const auto hidden = static_cast<double>(layer.hidden);
@@ -114,7 +114,7 @@ void expect_norms(const Layer& layer, const std::optional<lab::Rotary>& rotary,
     double high = 0;
     double slack = 0;
     for (std::int64_t offset = 0; offset < offsets; ++offset) {
-      // The pair (i, j) = (offset + 3, 3): only the difference counts.
+      // For the pair (i, j) = (offset + 3, 3), since only the difference matters.
       const Plain plain = plain_norm(layer, head, rotary, offset + 3, 3);
       slack = tolerance(layer, plain.scale);
       low = std::min(low, plain.squares);
@@ -146,7 +146,7 @@ TEST(Norms, AreThoseOfTheProductWithoutRotary) {
 
 TEST(Norms, RangeOverOffsetsIsThatOfTheRotatedProduct) {
   for (const bool interleaved : {false, true})
-    for (const std::int64_t dims : {2, 4, 8}) {  // 2 and 4 leave dimensions unrotated
+    for (const std::int64_t dims : {2, 4, 8}) {  // 2 and 4 leave some dimensions unrotated
       SCOPED_TRACE(dims + (interleaved ? 100 : 0));
       expect_norms(make_layer(4, 2, 12, 8), lab::Rotary{100, dims, interleaved}, 40);
     }
@@ -228,8 +228,8 @@ TEST(Norms, PredictionIsTheNullAtSpreadR) {
 }
 
 TEST(Norms, LogitsOfIndependentInputsSpreadByAtMostR) {
-  // The claim behind the prediction: entries of X independent, centred, |x| ≤ B ⇒ sd of x_i W x_jᵀ
-  // ≤ B²‖W‖_F, attained by ±B.
+  // The bound behind the prediction: if the entries of X are independent, centred and |x| ≤ B, the
+  // standard deviation of x_i W x_jᵀ is at most B²‖W‖_F, with equality for ±B.
   const Layer layer = make_layer(1, 1, 16, 4);
   const double norm = lab::weight_norms(layer.weights, layer.shape, std::nullopt, 1)[0].norm;
   const std::vector<double> w_q = layer.weights.w_q.to_f64();
@@ -251,7 +251,7 @@ TEST(Norms, LogitsOfIndependentInputsSpreadByAtMostR) {
     for (std::size_t c = 0; c < 4; ++c) logit += q[c] * k[c];
     squares += std::pow(logit * static_cast<double>(layer.shape.scale), 2) / pairs;
   }
-  // Its kurtosis is at most 9 (a bilinear form of signs), so five standard errors of the mean
+  // The kurtosis is at most 9 (a bilinear form of signs), so five standard errors of the mean
   // square are 5·√8/√pairs.
   EXPECT_NEAR(squares, std::pow(bound * bound * norm, 2),
               std::pow(bound * bound * norm, 2) * 5 * std::sqrt(8.0 / pairs));

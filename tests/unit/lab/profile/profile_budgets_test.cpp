@@ -1,4 +1,4 @@
-// The budgets of a profile file, and a sentence for each way of getting them wrong.
+// The budgets of a profile file, and the message for each kind of mistake.
 #include <gtest/gtest.h>
 
 #include "lab/profile/profile_file.h"
@@ -76,7 +76,7 @@ TEST(ProfileBudgets, EntriesThatAreWrongAreNamed) {
             "there is no member heads[1].head; give a profile");
   EXPECT_EQ(entry(R"("layer": 1, "head": 1)"),
             "there is no member heads[1].budget; give a profile");
-  // Also where the member is of no interest: another reader may take the other one.
+  // This also holds for members that are not used, since another reader may take the other value.
   for (const char* twice :
        {R"("layer": 1, "layer": 1)", R"("budget": "topk:1", "budget": "topk:1")",
         R"("n": 1, "n": 1)", R"("deep": [{"n": 1, "\u006e": 2}])"})

@@ -1,5 +1,5 @@
-// One row's figures from its logits: equal to the f64 reference, on every target, for rows that try
-// to break them.
+// The figures of one row from its logits equal the f64 reference on every target, for rows chosen
+// to be difficult.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,14 +63,14 @@ std::vector<NamedRow> rows() {
     add("ramp " + std::to_string(n),
         draw_row(n, [](std::size_t j) { return -0.01 * static_cast<double>(j); }));
   }
-  // Weights 1, ½, ¼, …: the dropped mass is a power of two.
+  // Weights 1, ½, ¼, …, so that the dropped mass is a power of two.
   add("geometric", draw_row(200, [](std::size_t j) { return -static_cast<double>(j); }));
   add("geometric, shuffled",
       draw_row(101, [](std::size_t j) { return -static_cast<double>(j * 37 % 101); }));
   return all;
 }
 
-/// The figures of one row, and where they stand.
+/// The figures of one row, and the buffers that they are stored in.
 struct Figures {
   lab::RowFigures table;
   Figures(const lab::RowOptions& options, std::int64_t n)
@@ -78,7 +78,7 @@ struct Figures {
   [[nodiscard]] lab::profiling::RowResult result() { return lab::profiling::result_of(table, 0); }
 };
 
-/// Room for a row that kernels may read up to the next multiple of 32; what stands there is poison.
+/// A row padded to a multiple of 32, as far as kernels may read; the padding is NaN.
 std::vector<float> padded(const std::vector<float>& s) {
   std::vector<float> out((s.size() + 31) / 32 * 32, std::nanf(""));
   std::copy(s.begin(), s.end(), out.begin());
@@ -105,8 +105,8 @@ Figures refer(const std::vector<float>& s, const lab::RowOptions& options) {
   return figures;
 }
 
-/// eps that are ordinary, and those that fall on, just above and just below the dropped mass of
-/// some k.
+/// Ordinary values of eps, and values that fall on, just above and just below the dropped mass
+/// of some k.
 std::vector<double> epsilons(const std::vector<float>& s) {
   std::vector<double> eps{0.01, 0.05, 0.1,  0.2,   0.3,  0.5,    0.7,
                           0.99, 1e-3, 1e-6, 1e-12, 0.25, 0x1p-20};
@@ -147,13 +147,13 @@ TEST(ProfileRow, OtherFiguresAreWithinTheirRounding) {
     const auto [low, high] = std::minmax_element(row.s.begin(), row.s.end());
     const double range = static_cast<double>(*high) - *low;
     const double largest = std::max(std::abs(*high), std::abs(*low));
-    // A weight errs by the rounding of its exponent and by exp2; masses by twice that; below 2^-126
-    // it is 0.
+    // The error of a weight is the rounding of its exponent plus that of exp2, masses have twice
+    // this error, and weights below 2^-126 are 0.
     const double tau = 2.001 * (0x1p-24 * std::numbers::ln2 * std::min(range, 126.0) +
                                 kernels::exp2_relative_error) +
                        n * 0x1p-125;
     const double binary =
-        -tau * std::log(tau) - (1 - tau) * std::log1p(-tau);  // Fannes and Audenaert
+        -tau * std::log(tau) - (1 - tau) * std::log1p(-tau);  // the Fannes–Audenaert inequality
     const double f64 = (n + 10) * 0x1p-52;
     const Figures exact = refer(row.s, options);
     for_each_target([&](const char* target) {
@@ -183,7 +183,7 @@ TEST(ProfileRow, WindowsAreThoseOfANearbyEps) {
   options.eps = {0.01, 0.05, 0.3, 0.9};
   lab::RowOptions more = options;
   lab::RowOptions less = options;
-  // Masses err by two errors of a weight; see above.
+  // Masses have twice the error of a weight, as above.
   const double error = 2.001 * (0x1p-24 * std::numbers::ln2 * 126 + kernels::exp2_relative_error);
   for (double& eps : more.eps) eps *= 1 + 2 * error;
   for (double& eps : less.eps) eps *= 1 - 2 * error;
@@ -220,7 +220,8 @@ TEST(ProfileRow, TheCurveRisesToOneThroughKEps) {
 }
 
 TEST(ProfileRow, EqualWeightsNeedTheMathematicalNumberOfKeys) {
-  // eps·n is whole; as doubles some eps lie below their decimal, which must not cost a key.
+  // eps·n is an integer. As doubles, some values of eps lie below their decimals, which must not
+  // cost a key.
   struct Case {
     int n;
     double eps;

@@ -1,5 +1,5 @@
-// Row figures of whole calls over the one list of attention cases, against f64 from q and k, and
-// what else their contract promises.
+// Row figures of whole calls over the attention cases of cases.h, against f64 from q and k, and
+// the other promises of their contract.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ bool same_bits(const lab::RowFigures& a, const lab::RowFigures& b) {
          a.window == b.window && a.mean == b.mean && a.sigma == b.sigma;
 }
 
-/// The fewest of weights, heaviest first, whose dropped mass is at most eps; all for eps ≤ 0, 0 for
-/// eps ≥ 1.
+/// The fewest weights, heaviest first, whose dropped mass is at most eps: all for eps ≤ 0, none
+/// for eps ≥ 1.
 std::int64_t fewest(const std::vector<double>& sorted, double eps) {
   if (eps >= 1) return 0;
   double dropped = 0;
@@ -83,7 +83,8 @@ TEST(ProfileRows, FiguresLieWithinTheRoundingOfExactAttention) {
                     t);
         double entropy = 0;
         for (const double p : sorted) entropy -= p > 0 ? p * std::log(p) : 0;
-        // Fannes and Audenaert: entropies of distributions at total-variation distance t.
+        // The Fannes–Audenaert inequality: entropies of distributions at
+        // total-variation distance t.
         const double apart = t < 1 ? t * std::log(static_cast<double>(n)) - t * std::log(t) -
                                          (1 - t) * std::log1p(-t)
                                    : INFINITY;
@@ -118,8 +119,8 @@ TEST(ProfileRows, MeanAndSpreadAreThoseOfTheLogits) {
       for (const double x : s) mean += x / static_cast<double>(s.size());
       double square = 0;
       for (const double x : s) square += (x - mean) * (x - mean) / static_cast<double>(s.size());
-      // The bound of lse contains that of every logit; both figures move no further than the logits
-      // do.
+      // The bound of lse contains that of every logit, and both figures move no further than
+      // the logits do.
       const double tolerance = problem.bound(row).lse;
       EXPECT_NEAR(figures.mean[r], mean, tolerance) << name(c);
       EXPECT_NEAR(figures.sigma[r], std::sqrt(square), 2 * tolerance) << name(c);
@@ -144,7 +145,7 @@ TEST(ProfileRows, BitsDoNotDependOnThreadsOrOnOtherQueries) {
     Workspace workspace(threads);
     EXPECT_TRUE(same_bits(figures_of(problem, workspace), expected));
   }
-  // The last query of each head on its own.
+  // The last query of each head alone.
   Shape shape = problem.shape();
   const std::int64_t last = shape.queries - 1;
   std::vector<float> q;

@@ -1,4 +1,4 @@
-// Whole profiles: of the shipped trace and of small ones, their file, and two of them side by side.
+// Whole profiles: of the shipped trace and of small ones, their files, and comparisons of two.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 const std::string data_trace = std::string(TAMIS_DATA_DIR) + "/smollm2-kjv-8k-small.safetensors";
 
-/// The profile of layer 12 of the shipped trace, made once.
+/// The profile of layer 12 of the shipped trace, computed once.
 const lab::Profile& shipped() {
   static const lab::Profile made = [] {
     lab::ProfileOptions options;
@@ -30,7 +30,7 @@ const lab::Profile& shipped() {
   return made;
 }
 
-/// A trace of one layer: `queries` places, 2 query heads over 1 KV head, 4 dimensions.
+/// A trace of one layer with queries at `positions`, 2 query heads on 1 KV head, and 4 dimensions.
 std::string small_trace(const test::Folder& folder, const std::vector<std::int64_t>& positions,
                         std::int64_t tokens, bool weights = false, bool causal = true) {
   constexpr std::int64_t d = 4;
@@ -101,7 +101,7 @@ TEST(Profile, FiguresOfHeadsAreThoseOfTheirRows) {
     EXPECT_EQ(
         rows.null[2 * first + 1],
         lab::GaussianNull(0.05).at(static_cast<double>(rows.n[first]), rows.sigma[first]).median);
-    // Bins part the rows: they add up, and lengths ascend.
+    // The bins partition the rows: their counts add up, and lengths ascend.
     std::int64_t binned = 0;
     double before = 0;
     for (const lab::GrowthBin& bin : head.by_eps[0].growth) {
@@ -281,7 +281,7 @@ TEST(Profile, ComparisonFindsWhatDiffers) {
   stranger.model.clear();
   EXPECT_EQ(lab::compare_profiles(shipped(), stranger).size(), 3U);
 
-  // The same before the work.
+  // The same error comes before the work starts.
   const lab::Trace trace(data_trace);
   lab::ProfileOptions options;
   options.layers = {12};

@@ -1,4 +1,4 @@
-// Columns of one kind, and witnesses spread over them.
+// Equal columns are merged into kinds, and witnesses are extended to all columns.
 #include "lab/realise/column_kinds.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-/// Three rows; the last column, of so many, is like the first.
+/// Three rows and `cols` columns, of which the last equals the first.
 lab::Pattern wide(std::int64_t cols) {
   lab::Pattern pattern;
   pattern.rows = 3;
@@ -120,7 +120,7 @@ TEST(ColumnKinds, AreDecidedAlsoWhereTheKeysOfTheirColumnsWouldBeTooMany) {
   options.solvers = false;
   options.threads = 1;
   const lab::Decision decision =
-      lab::decide(wide(50'000'000), options);  // 200 MB in one dimension, 400 in two
+      lab::decide(wide(50'000'000), options);  // 200 MB in one dimension, 400 MB in two
   EXPECT_EQ(decision.verdict, lab::Verdict::yes);
   EXPECT_EQ(decision.upper, 2);
   EXPECT_FALSE(decision.witness.has_value());
@@ -163,7 +163,7 @@ TEST(ColumnKinds, RenumberWhateverRefutes) {
             "(check-sat)\n");
 }
 
-/// Rows and columns of a random pattern, each column some times over and some without a nonzero.
+/// A random pattern in which some columns are repeated and some are empty.
 lab::Pattern with_copies(Dice& dice) {
   const lab::Pattern base = random_half(dice, 3 + dice.below(12), 2 + dice.below(6));
   Matrix matrix{base.rows, 3 * base.cols, {}};
@@ -208,7 +208,8 @@ RC_GTEST_PROP(ColumnKinds, GiveWitnessesAndRefutationsOfThePatternItself, ()) {
   }
 }
 
-// The enclosure of the ratio of two equal columns is not quite 1, and a row may have nothing else.
+// The enclosure of the ratio of two equal columns is not exactly 1, and a row may have
+// no other ratio.
 TEST(ColumnKinds, GiveTheMarginOfARowOfCopiesAlone) {
   const lab::Pattern pattern = pattern_of({2, 3, {1, 1, 1, 1, 1, 1}});
   lab::RealiseOptions wanted;

@@ -23,8 +23,8 @@ double dot(const float* x, const float* y, std::int64_t n) {
   return sum;
 }
 
-/// Rounding of a sum of n products of f32, in any order, fused or not: (n + 1)·2^-24 of the
-/// absolute sum.
+/// Rounding bound for a sum of n products of f32, in any order, fused or not: (n + 1)·2^-24 of the
+/// sum of absolute values.
 double bound(const float* x, const float* y, std::int64_t n) {
   double sum = 0;
   for (std::int64_t c = 0; c < n; ++c)
@@ -87,7 +87,7 @@ TEST(DescentKernels, DotsAndPushAgreeWithPlainLoopsInEveryWidth) {
       std::vector<double> wanted_q(grad_q.size(), 1.0);
       std::vector<double> wanted_k(grad_k.size(), 2.0);
       double wanted = 0;
-      double slack = 0;  // what rounding of logits can change an excess by, summed
+      double slack = 0;  // sum of the changes that rounding of logits can make to an excess
       for (const std::int32_t j : listed) {
         const double e = dot(q.data(), &k[j * stride], stride) - static_cast<double>(above);
         slack += 3 * bound(q.data(), &k[j * stride], stride) + 0x1p-20;
@@ -101,8 +101,8 @@ TEST(DescentKernels, DotsAndPushAgreeWithPlainLoopsInEveryWidth) {
       const float total = lab::kernels::lab_kernels().descent.push(
           q.data(), k.data(), stride, listed.data(), static_cast<int>(listed.size()), above, weight,
           grad_q.data(), grad_k.data());
-      // Entries are below 5 in size; sums of at most 37 terms round by 40·2^-24 of what they add
-      // up.
+      // Entries are below 5 in size, and sums of at most 37 terms have a relative rounding error
+      // of at most 40·2^-24.
       const double room = 5 * (slack + 40 * 0x1p-24 * wanted) + 1e-5;
       EXPECT_NEAR(total, wanted, room);
       for (std::size_t c = 0; c < grad_q.size(); ++c) EXPECT_NEAR(grad_q[c], wanted_q[c], room);
@@ -133,7 +133,7 @@ TEST(DescentKernels, AdamAgreesWithItsFormula) {
       EXPECT_NEAR(mean[i], m,
                   4 * 0x1p-24 * (std::abs(g) + std::abs(static_cast<double>(mean0[i]))));
       EXPECT_NEAR(square[i], s, 8 * 0x1p-24 * s);
-      // Ten roundings in the step and one of the sum; the mean may cancel.
+      // The step has ten roundings and the sum one; the mean may cancel.
       const double step = 0.05 * m / (std::sqrt(1.5 * s) + 1e-6);
       const double lost = 0.05 * 4 * 0x1p-24 * 5 / (std::sqrt(1.5 * s) + 1e-6);
       EXPECT_NEAR(x[i], static_cast<double>(x0[i]) - step,

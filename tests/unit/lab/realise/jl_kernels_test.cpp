@@ -1,5 +1,5 @@
-// The kernels of kernels/jl.h on every target: the numbers are those of the cipher and normal, the
-// products those of plain loops.
+// The kernels of kernels/jl.h on every target: the numbers come from the cipher and are normal,
+// and products equal those of plain loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace tamis {
 namespace {
 
-/// Box and Muller in f64 from the two words, as jl.h tells.
+/// Box and Muller in f64 from the two words, as jl.h describes.
 double pair_of(std::uint32_t first, std::uint32_t second, double& a, double& b) {
   const double radius = std::sqrt(-2 * std::log((first + 0.5) * 0x1p-32));
   const double angle = static_cast<std::int32_t>(second << 2U) * 0x1p-31 * M_PI / 4;
@@ -38,8 +38,8 @@ TEST(JlKernels, NormalsAreThoseOfTheCipherOnEveryTarget) {
       double x[4];
       const double radius[2] = {pair_of(words[0], words[1], x[0], x[1]),
                                 pair_of(words[2], words[3], x[2], x[3])};
-      // The uniform is rounded to 2^-24 at most, its logarithm and what follows to a few units in
-      // 2^-24: the radius' square is off by 2^-23 and a share of itself.
+      // The uniform is rounded to 2^-24 at most, its logarithm and the rest to a few units of
+      // 2^-24. The squared radius is therefore off by 2^-23 plus a fraction of itself.
       for (int w = 0; w < 4; ++w)
         EXPECT_NEAR(out[static_cast<std::size_t>(w * blocks + b)], x[w],
                     0x1p-20 * std::abs(x[w]) + 0x1p-22 / radius[w / 2])
@@ -63,8 +63,8 @@ TEST(JlKernels, NormalsHaveTheMomentsOfNormals) {
     cross += out[i] * out[(i + blocks) % out.size()];
   }
   const double n = moment[0];
-  // Five standard deviations: 1, √2, √15, √96 over √n; one in two million tests would fail by
-  // chance.
+  // Five standard deviations, which are 1, √2, √15 and √96 divided by √n. One in two million tests
+  // would fail by chance.
   EXPECT_NEAR(moment[1] / n, 0, 5 / std::sqrt(n));
   EXPECT_NEAR(moment[2] / n, 1, 5 * std::sqrt(2 / n));
   EXPECT_NEAR(moment[3] / n, 0, 5 * std::sqrt(15 / n));
@@ -107,7 +107,8 @@ TEST(JlKernels, ProductsAreThoseOfPlainLoopsForEveryShape) {
                 size += std::abs(term);
               }
               const auto at = static_cast<std::size_t>(i * ny + j);
-              // n additions and a rounded product each: γ_{n+1} of Higham in the arithmetic used.
+              // n additions and n rounded products: γ_{n+1} of Higham in the arithmetic
+              // that is used.
               const auto steps = static_cast<double>(n + 1);
               EXPECT_NEAR(c[at], sum, steps * 0x1p-24 * size * 1.01) << target;
               EXPECT_NEAR(c64[at], sum, 2 * steps * 0x1p-53 * size * 1.01) << target;
@@ -142,8 +143,8 @@ TEST(JlKernels, ProductsAreThoseOfPlainLoopsForEveryShape) {
   });
 }
 
-/// Sums of hundreds of vectors are made in tiles, which must not show: as if one vector came after
-/// another.
+/// Sums of hundreds of vectors are computed in tiles, but the result must be as if vectors were
+/// added one after another.
 TEST(JlKernels, SumsOfManyVectorsHaveTheBitsOfSumsOneByOne) {
   constexpr std::int64_t stride = 704;
   constexpr std::int64_t count = 150;

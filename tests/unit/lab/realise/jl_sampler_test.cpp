@@ -1,6 +1,6 @@
-// The fast draws against the paper's construction to the letter: the same probability of
-// acceptance, the same law of the worst margin and of single entries, for every plan. All seeds are
-// fixed; every test states how often a right sampler would fail it by chance.
+// The fast draws against the paper's construction taken literally: the same probability of
+// acceptance and the same law of the worst margin and of single entries, for every plan. All seeds
+// are fixed; every test states how often a correct sampler would fail it by chance.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ lab::Conditions conditions_of(const Case& c) {
   return {.eps1 = c.eps1, .eps2 = 1, .causal = c.causal};
 }
 
-/// Every way of drawing: lazy, sequential, the default and something between.
+/// Plans for every way of drawing: lazy, sequential, the default, and one in between.
 std::vector<lab::realisation::JlPlan> plans_of(const lab::realisation::JlTarget& target,
                                                std::int64_t m) {
   const std::int64_t rank = lab::realisation::working_rank(target.n, m);
@@ -43,7 +43,7 @@ std::vector<lab::realisation::JlPlan> plans_of(const lab::realisation::JlTarget&
       {rank, 0}, {0, rank}, lab::realisation::jl_plan(target, m), {rank / 3, 4}, {rank / 2, rank}};
 }
 
-/// Literal margins, each draw with numbers of its own.
+/// Margins of the literal construction, each draw with random numbers of its own.
 std::vector<double> literal_margins(const lab::realisation::JlTarget& target, std::int64_t m,
                                     int draws, std::vector<double>* first_entry = nullptr) {
   const BlasThreads one(1);
@@ -61,7 +61,7 @@ std::vector<double> literal_margins(const lab::realisation::JlTarget& target, st
   return margins;
 }
 
-/// Kolmogorov and Smirnov's distance between two samples.
+/// The Kolmogorov–Smirnov distance between two samples.
 double distance(std::vector<double> a, std::vector<double> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -77,16 +77,16 @@ double distance(std::vector<double> a, std::vector<double> b) {
   }
   return most;
 }
-/// Exceeded with probability below `level`: 2·e^(−2·D²·ab/(a+b)).
+/// The distance that is exceeded with probability below `level`: 2·e^(−2·D²·ab/(a+b)).
 double distance_quantile(double a, double b, double level) {
   return std::sqrt(std::log(2 / level) * (a + b) / (2 * a * b));
 }
 
 constexpr Case cases[] = {
-    {32, 1, 1, 0.5, false, 21},  // past the half: the kernel is drawn
-    {32, 1, 1, 0.9, false, 14},  // the range
+    {32, 1, 1, 0.5, false, 21},  // more than half of n: the kernel is drawn
+    {32, 1, 1, 0.9, false, 14},  // the range is drawn
     {48, 2, 2, 0.9, false, 28}, {48, 2, 2, 0.9, true, 24},  {64, 3, 1.5, 0.9, false, 44},
-    {24, 1, 1, 0.1, true, 20},  {20, 2, 3, 0.5, false, 19},  // one dimension short of all
+    {24, 1, 1, 0.1, true, 20},  {20, 2, 3, 0.5, false, 19},  // one dimension fewer than n
 };
 
 TEST(JlSampler, AcceptsAsOftenAsTheLiteralConstruction) {
@@ -99,7 +99,7 @@ TEST(JlSampler, AcceptsAsOftenAsTheLiteralConstruction) {
     const auto margins = literal_margins(target, c.m, literal_draws);
     const auto literal = static_cast<double>(
         std::count_if(margins.begin(), margins.end(), [](double x) { return x > 0; }));
-    // The comparison means something only where both outcomes occur.
+    // The comparison is meaningful only if both outcomes occur.
     EXPECT_GT(literal, 0.02 * literal_draws) << c.n << ' ' << c.k << ' ' << c.m;
     EXPECT_LT(literal, 0.98 * literal_draws) << c.n << ' ' << c.k << ' ' << c.m;
     for (const lab::realisation::JlPlan& plan : plans_of(target, c.m)) {
@@ -111,7 +111,8 @@ TEST(JlSampler, AcceptsAsOftenAsTheLiteralConstruction) {
       const double pooled = (literal + fast) / (literal_draws + fast_draws);
       const double deviation =
           std::sqrt(pooled * (1 - pooled) * (1.0 / literal_draws + 1.0 / fast_draws));
-      // Two-sided at 10⁻³ over all 35 comparisons: 10⁻³/35 each is 4.19 deviations.
+      // Two-sided at 10⁻³ over all 35 comparisons, so 10⁻³/35 each, which is
+      // 4.19 standard deviations.
       EXPECT_LT(std::abs(literal / literal_draws - fast / fast_draws), 4.19 * deviation)
           << "n " << c.n << " k " << c.k << " m " << c.m << (c.causal ? " causal" : "") << " plan "
           << plan.columns << '+' << plan.rows << ": literal " << literal / literal_draws
@@ -158,8 +159,8 @@ void compare_laws(const lab::realisation::JlTarget& target, std::int64_t m, doub
   }
 }
 
-// Ten comparisons a test: a right sampler fails one of these four tests with probability below
-// 4·10⁻³.
+// Ten comparisons per test: a correct sampler fails one of these four tests with
+// probability below 4·10⁻³.
 TEST(JlSampler, WorstMarginsAndEntriesHaveTheLiteralLaw) {
   const Case c{40, 2, 2, 0.5, false, 13};
   compare_laws(lab::realisation::jl_target(pattern_of(c), conditions_of(c)), c.m, 1e-4);
@@ -179,8 +180,8 @@ TEST(JlSampler, TheirLawIsLiteralForOneDimension) {
 }
 
 TEST(JlSampler, EveryTargetAcceptsTheSameDraws) {
-  // Targets round differently, so a draw may differ whose slack is within 10⁻⁵ of zero: none of
-  // these is.
+  // Targets round differently, so draws may differ whose slack is within 10⁻⁵ of zero; there
+  // are none here.
   const Case c{48, 2, 2, 0.9, false, 28};
   const lab::realisation::JlTarget target =
       lab::realisation::jl_target(pattern_of(c), conditions_of(c));
@@ -214,15 +215,15 @@ TEST(JlSampler, PlansStayWithinWhatADrawCanDo) {
   }
 }
 
-/// Where draws are accepted now and then: those in doubt are few rows, and these decide as all rows
-/// do.
+/// Settings where draws are accepted now and then: only few rows are in doubt, and these decide as
+/// all rows would.
 TEST(JlSampler, RowsInDoubtDecideForAll) {
   struct Setting {
     std::int64_t k;
     std::int64_t m;
   };
   for (const auto& [k, m] :
-       {Setting{1, 44}, {2, 76}}) {  // vectors of the range, then of the kernel
+       {Setting{1, 44}, {2, 76}}) {  // first vectors of the range, then of the kernel
     const lab::realisation::JlTarget target = lab::realisation::jl_target(
         lab::permutations_pattern(96, k, 1, 3), {.eps1 = 0.5, .eps2 = 1});
     int held = 0;
@@ -259,7 +260,7 @@ TEST(JlSampler, AllDimensionsGiveBItself) {
     lab::realisation::JlDraw draw(target);
     draw.prepare(n, lab::realisation::jl_plan(target, n));
     EXPECT_TRUE(draw.draw(1, lab::numbers::Purpose::test, 0)) << n;
-    // Logits are B: log 2 + 1 on the support, 0 elsewhere.
+    // With all dimensions the logits are B: log 2 + 1 on the support, 0 elsewhere.
     const double margin = lab::realisation::projection_margin(target, draw.projection(), 1);
     if (n == 1)
       EXPECT_TRUE(std::isinf(margin));
@@ -283,7 +284,7 @@ TEST(JlSampler, RangesOfProjectionsAreOrthonormalOnBothSides) {
         for (std::int64_t i = 0; i < 50; ++i) dot += basis[i * m + a] * basis[i * m + b];
         EXPECT_NEAR(dot, a == b ? 1 : 0, 1e-12) << m;
       }
-    if (projection.complement)  // what spans the kernel is orthogonal to the range
+    if (projection.complement)  // vectors of the kernel are orthogonal to the range
       for (std::int64_t c = 0; c < 50 - m; ++c)
         for (std::int64_t a = 0; a < m; ++a) {
           double dot = 0;

@@ -1,5 +1,5 @@
-// Witnesses of the paper's construction: verified exactly, in both forms, for patterns of every
-// kind.
+// Witnesses of the paper's construction: verified exactly, in both forms, for patterns
+// of every kind.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -48,7 +48,7 @@ RC_GTEST_PROP(Jl, EveryWitnessVerifiesExactlyInBothForms, ()) {
       .eps1 = *rc::gen::element(0.1, 0.5, 0.9), .eps2 = 1, .causal = causal};
   const lab::Pattern pattern = causal ? lab::causal_pattern(n, k, gamma, seed)
                                       : lab::permutations_pattern(n, k, gamma, seed);
-  // Near n nearly every draw is accepted, so that no run is in vain.
+  // With m near n nearly every draw is accepted, so that no run is wasted.
   const auto m = n - *rc::gen::inRange<std::int64_t>(0, std::max<std::int64_t>(1, n / 3));
   const auto hidden = 2 * m + *rc::gen::inRange<std::int64_t>(0, 5);
   const auto made = lab::realisation::jl_witness(pattern, conditions, {m, 200, hidden, seed, 1});

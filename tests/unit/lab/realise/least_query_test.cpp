@@ -1,4 +1,4 @@
-// The shortest query of a row against every subset of its conditions held with equality.
+// The shortest query of a row, against a search over all subsets of conditions held with equality.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -69,8 +69,8 @@ Row random_row(std::uint64_t seed, std::int64_t dim, std::int64_t keys, std::int
   return row;
 }
 
-/// Shortest q with these conditions as equations: q = Σ λ·normal, by Gauss on the Gram matrix; none
-/// if they depend.
+/// The shortest q that meets these conditions with equality: q = Σ λ·normal, by Gaussian
+/// elimination on the Gram matrix. Nothing if the conditions are dependent.
 std::optional<std::vector<double>> with_equality(const std::vector<Linear>& all,
                                                  const std::vector<std::size_t>& chosen) {
   const std::size_t n = chosen.size();
@@ -83,7 +83,7 @@ std::optional<std::vector<double>> with_equality(const std::vector<Linear>& all,
     std::size_t pivot = i;
     for (std::size_t r = i; r < n; ++r)
       if (std::abs(a[r][i]) > std::abs(a[pivot][i])) pivot = r;
-    // Dependent if elimination left next to nothing of the normal's own length.
+    // They are dependent if elimination leaves almost nothing of the normal's own length.
     if (std::abs(a[pivot][i]) < 1e-12 * dot(all[chosen[i]].normal, all[chosen[i]].normal))
       return std::nullopt;
     std::swap(a[i], a[pivot]);
@@ -105,7 +105,8 @@ bool feasible(const std::vector<Linear>& all, const std::vector<double>& q) {
   return true;
 }
 
-/// The shortest feasible point has some conditions with equality, at most dim of them independent.
+/// At the shortest feasible point some conditions hold with equality, at most
+/// `dim` independent ones.
 std::optional<double> shortest_by_subsets(const std::vector<Linear>& all, std::size_t dim) {
   std::optional<double> best;
   const auto consider = [&](const std::vector<std::size_t>& chosen) {
@@ -151,7 +152,8 @@ RC_GTEST_PROP(LeastQuery, MeetsEveryConditionInManyDimensions, ()) {
   const Row row = random_row(seed, 24, 60, 3, false);
   lab::realisation::LeastQuery solver(row.dim);
   std::vector<double> q(static_cast<std::size_t>(row.dim));
-  // 60 random points of 24 dimensions: three can be cut off from the others or not; if so, exactly.
+  // For 60 random points in 24 dimensions a query that selects three need not exist; if one is
+  // found, it must meet every condition.
   if (solver.solve(row.problem(), q)) RC_ASSERT(feasible(row.conditions(), q));
 }
 

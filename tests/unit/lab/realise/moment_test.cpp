@@ -1,4 +1,4 @@
-// Closed-form witnesses: exact on every pattern that f64 can hold, and plain about those it cannot.
+// Closed-form witnesses: exact on every pattern that f64 can represent, and refused on others.
 #include "lab/realise/curve/moment.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ lab::Verification verified(const lab::Pattern& pattern, const lab::Conditions& c
       conditions, 1);
 }
 
-/// Rows of 1 to k nonzeros, values from 1 to 1000; every fifth pattern has a row without zeros if k
-/// allows.
+/// Rows of 1 to k nonzeros with values from 1 to 1000. If k allows it, every fifth pattern has a
+/// row without zeros.
 lab::Pattern rectangular_pattern(Dice& dice, std::int64_t rows, std::int64_t cols, std::int64_t k) {
   Matrix matrix{rows, cols, std::vector<double>(static_cast<std::size_t>(rows * cols))};
   for (std::int64_t i = 0; i < rows; ++i)
@@ -59,7 +59,7 @@ RC_GTEST_PROP(Moment, WitnessesHoldExactlyAndInF64, ()) {
   conditions.causal = shape == 1;
   conditions.weak = dice.below(4) == 0;
   conditions.eps1 = dice.coin() ? 0.1 : 1e-6;
-  // Three neighbours on the line leave more rounding than a thousandth.
+  // With three neighbours on the line, rounding exceeds a thousandth.
   conditions.eps2 = kind == lab::realisation::MomentKind::line || dice.coin() ? 1 : 1e-3;
   const lab::Pattern pattern = shape == 0   ? lab::permutations_pattern(n, k, 2, seed)
                                : shape == 1 ? lab::causal_pattern(n, k, 3, seed)
@@ -81,7 +81,7 @@ RC_GTEST_PROP(Moment, AWitnessWithOneEntryBeyondItsMarginDoesNotHold, ()) {
   const lab::Checked before =
       lab::verify(pattern, made_of(candidate), {}, 1)[lab::Arithmetic::exact];
   RC_ASSERT(before.holds);
-  // The pair of zero and nonzero of that row that is nearest to its limit.
+  // The zero and the nonzero of that row that are nearest to their limit.
   const auto row = static_cast<std::size_t>(before.worst_row);
   const auto dim = static_cast<std::size_t>(candidate.dim);
   const auto key = [&](std::int64_t j, std::size_t c) {
@@ -129,7 +129,7 @@ TEST(Moment, OnACircleF32HoldsSizesBeyondThoseOfPlainOrder) {
                 result.holds())
         << n << ' ' << k << ": " << lab::realisation::arithmetic_shortfall(result);
     EXPECT_EQ(lab::realisation::arithmetic_shortfall(result), "");
-    // Stored as f32 it holds as well.
+    // It also holds when stored as f32.
     EXPECT_TRUE(verified(pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f32,
                          DType::f32)
                     .holds())
@@ -157,7 +157,7 @@ TEST(Moment, SaysWhichArithmeticCannotHoldTheMarginAndByHowMuch) {
   EXPECT_NE(said.find("; the rounded numbers themselves cannot hold the margin ("),
             std::string::npos)
       << said;
-  // On a circle the same pattern is held.
+  // On a circle the same pattern is realised.
   EXPECT_TRUE(verified(wide, {}, lab::realisation::MomentKind::circle).holds());
 }
 
@@ -202,7 +202,7 @@ TEST(Curve, QueriesEvaluateTheProduct) {
     const long double constant = value(1);  // the product is zero there
     for (std::int64_t p = 0; p < 11; ++p) {
       const double product = 2 * curve.gap(p, 1) * curve.gap(p, 4) * curve.gap(p, 9);
-      // Six keys rounded to f64, coefficients below 2^8.
+      // Rounding of six keys to f64, with coefficients below 2^8.
       EXPECT_NEAR(static_cast<double>(value(p) - constant), product, 12 * 0x1p-45);
       EXPECT_EQ(product == 0, std::ranges::count(set, p) == 1);
       EXPECT_LE(std::sqrt(std::inner_product(key.begin(), key.end(), key.begin(), 0.0)),
@@ -236,7 +236,7 @@ RC_GTEST_PROP(Spread, OrdersAreOrdersAndNeverWorseThanTheFirst, ()) {
     return sum;
   };
   const double spread = cost([&](std::int64_t j) { return position[static_cast<std::size_t>(j)]; });
-  // The sum is kept by differences; it may be off by their rounding.
+  // The search updates the sum by differences, whose rounding it may be off by.
   RC_ASSERT(spread <= cost([](std::int64_t j) { return j; }) * (1 + 1e-9));
 }
 

@@ -1,5 +1,5 @@
-// Witnesses of every method on random patterns: they verify exactly, and what is moved beyond its
-// margin does not.
+// Witnesses of every method on random patterns: they verify exactly, and fail once moved
+// beyond their margin.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -29,8 +29,8 @@ lab::RealiseOptions quick(lab::Method method, bool causal) {
   return options;
 }
 
-/// One entry of one query moved so that the row's worst zero comes within log ε₁ of its worst
-/// nonzero.
+/// The witness with one entry of one query moved, so that the row's worst zero comes within log ε₁
+/// of its worst nonzero.
 lab::Witness moved_beyond_margin(const lab::Pattern& pattern, const lab::Witness& witness,
                                  bool causal, std::int64_t row) {
   std::vector<double> q = witness.q.to_f64();
@@ -83,7 +83,7 @@ RC_GTEST_PROP(Realise, EveryWitnessOfEveryMethodVerifiesExactlyAndNoneMovedBeyon
   const bool causal = *rc::gen::arbitrary<bool>();
   const auto method = *rc::gen::element(lab::Method::jl, lab::Method::moment, lab::Method::descent,
                                         lab::Method::automatic);
-  // In closed form, f64 holds the margins of few nonzeros only.
+  // Closed-form witnesses have margins within f64 only for few nonzeros.
   const bool closed = method == lab::Method::moment;
   const lab::Pattern pattern = random_pattern(
       closed ? std::min<std::int64_t>(n, k > 2 ? 24 : 120) : n,
@@ -97,7 +97,7 @@ RC_GTEST_PROP(Realise, EveryWitnessOfEveryMethodVerifiesExactlyAndNoneMovedBeyon
   RC_LOG() << "seed " << seed << ", n " << pattern.rows << ", k " << k << ", "
            << lab::name_of(method) << '\n';
   RC_TAG(result.witness ? "found" : "not found");
-  // Only descent may fail to find what exists.
+  // Only descent may fail to find a witness that exists.
   RC_ASSERT(result.witness.has_value() || method == lab::Method::descent);
   if (!result.witness) return;
   const lab::Verification verification =
@@ -134,15 +134,15 @@ TEST(Realise, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST(Realise, ManyRowsGetTheirShortestQueriesFromTheKeysThatAreNear) {
   const lab::Pattern pattern =
-      lab::permutations_pattern(2100, 1, 1, 4);  // more pairs than are looked at one by one
+      lab::permutations_pattern(2100, 1, 1, 4);  // more pairs than are examined one by one
   lab::RealiseOptions options = quick(lab::Method::descent, false);
   options.dim = 12;
   options.steps = 60;
   const lab::Realisation found = lab::realise(pattern, options);
   ASSERT_TRUE(found.witness);
   EXPECT_EQ(found.witness->q.info().dtype, DType::f32);
-  // Shortest queries leave next to no margin, and rows of one permutation are alike: so are their
-  // lengths.
+  // The shortest queries leave almost no margin; rows of one permutation are alike and so are the
+  // lengths of their queries.
   EXPECT_LT(found.verification[lab::Arithmetic::exact].margin, 0.01);
   options.threads = 3;
   const lab::Realisation again = lab::realise(pattern, options);
@@ -163,7 +163,7 @@ TEST(Realise, AutoFindsFewerDimensionsThanThePapersConstructionNeedsAtItsNorm) {
   const lab::Realisation found = lab::realise(pattern, quick(lab::Method::automatic, false));
   ASSERT_TRUE(found.witness);
   EXPECT_LE(found.verification.norm_product, lab::paper_norm(pattern, {}));
-  EXPECT_LT(found.dim, 40);  // the paper's random projection works from m = 80 or so on
+  EXPECT_LT(found.dim, 40);  // the paper's random projection works from about m = 80 on
   for (const lab::Attempt& attempt : found.attempts) {
     EXPECT_EQ(attempt.verified, attempt.dim >= found.dim) << attempt.dim;
   }
@@ -227,7 +227,7 @@ TEST(Realise, StopsWhenItsProgressIsTold) {
   }
 }
 
-/// One nonzero in more columns than can be numbered.
+/// A pattern with one nonzero and more columns than can be numbered.
 lab::Pattern one_of_many() {
   lab::Pattern pattern;
   pattern.rows = 1;

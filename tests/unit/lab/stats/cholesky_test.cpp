@@ -1,4 +1,4 @@
-// Factors and solutions against the matrix they are of.
+// Cholesky factors and solutions, checked against the original matrix.
 #include "lab/stats/cholesky.h"
 
 #include <gtest/gtest.h>
@@ -34,12 +34,13 @@ TEST(Cholesky, SolvesManyAsItSolvesOne) {
     factor.solve(one.data());
     for (std::int64_t r = 0; r < n; ++r) {
       ASSERT_EQ(many[static_cast<std::size_t>(i * stride + r)], one[static_cast<std::size_t>(r)]);
-      double product = 0;  // W times the solution is the right side
+      double product = 0;  // W times the solution gives the right-hand side
       for (std::int64_t c = 0; c < n; ++c)
         product += w[static_cast<std::size_t>(std::max(r, c) * n + std::min(r, c))] *
                    one[static_cast<std::size_t>(c)];
-      // Diagonal 20, other entries normal: eigenvalues are near 20 ± 2√37, the condition number is
-      // near 4, and n²·2⁻⁵³ times it and a right side below 6 is 4·10⁻¹².
+      // The diagonal is 20 and other entries are normal, so eigenvalues are near 20 ± 2√37
+      // and the condition number is near 4. n²·2⁻⁵³ times that and a right-hand side below
+      // 6 gives 4·10⁻¹².
       EXPECT_NEAR(product, right[static_cast<std::size_t>(i * stride + r)], 1e-11);
     }
     for (std::int64_t r = n; r < stride; ++r)

@@ -1,4 +1,4 @@
-// Laws of d over n: parameters come back with honest errors, and planted laws are told apart.
+// Laws of d over n: parameters are recovered with honest errors, and planted laws are told apart.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,8 +51,8 @@ TEST(SweepGrowth, IntervalsHoldTheTruthAsOftenAsTheySay) {
       held += std::abs(fit.v - p.v) <= fit.half_width() ? 1 : 0;
       rejected += fit.p_value < 0.01 ? 1 : 0;
     }
-    // Errors that are widened where points scatter more than they should hold at least as often.
-    // Bounds at five standard deviations of a binomial count.
+    // Errors that are widened where points scatter more than expected must cover at least as
+    // often. The bound is five standard deviations of a binomial count.
     EXPECT_GE(held, 0.95 * trials - 5 * std::sqrt(0.95 * 0.05 * trials))
         << lab::stats::name_of(p.law);
     EXPECT_LE(rejected, 0.01 * trials + 5 * std::sqrt(0.01 * trials)) << lab::stats::name_of(p.law);
@@ -86,7 +86,7 @@ TEST(SweepGrowth, ChiSquaredTailsAreThoseOfTables) {
   EXPECT_NEAR(lab::stats::chi_squared_tail(2, 2 * std::log(100.0)), 0.01, 1e-12);  // e^(−x/2)
   EXPECT_NEAR(lab::stats::chi_squared_tail(10, 18.307038053275146), 0.05, 1e-9);
   EXPECT_NEAR(lab::stats::chi_squared_tail(10, 3.940299136076024), 0.95, 1e-9);
-  // Even degrees: a sum of Poisson terms.
+  // For even degrees the tail is a sum of Poisson terms.
   for (const double x : {0.1, 3.0, 40.0, 300.0}) {
     double term = std::exp(-x / 2), sum = 0;
     for (int i = 0; i < 4; ++i, term *= x / (2 * i)) sum += term;

@@ -1,5 +1,5 @@
-// What laws are built from: evidence against brute force, dependence of noise, the test for lack of
-// fit.
+// The parts that laws are built from: evidence against brute force, the correlation of noise, and
+// the test for lack of fit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tamis {
 namespace {
 
-/// Autoregressive noise of variance 1.
+/// Autoregressive noise with variance 1.
 std::vector<double> noise(std::size_t rows, double rho, std::uint64_t row) {
   const lab::numbers::Stream stream(3, lab::numbers::Purpose::test, row);
   std::vector<double> e(rows);
@@ -42,7 +42,7 @@ TEST(Evidence, OfThePowerLawIsTheIntegralOverTheExponent) {
   for (const Case& c : {Case{144, 77, 0.5, 256}, Case{144, 77, -0.4, 256},
                         Case{144, 77, 1.6, 250.5}, Case{20, 4, 0.1, 24}, Case{0.05, 77, 0.3, 256},
                         Case{1e-3, 77, 1.0, 256}, Case{3, 0.5, 2, 3.5}}) {
-    // The logarithm of a midpoint sum over 0 … 1, fine enough for the narrowest of these.
+    // The logarithm of a midpoint sum over 0 … 1, fine enough for the narrowest of these peaks.
     constexpr int steps = 400000;
     double most = -INFINITY;
     std::vector<double> terms(steps);
@@ -61,8 +61,8 @@ TEST(Evidence, OfThePowerLawIsTheIntegralOverTheExponent) {
 }
 
 TEST(Evidence, IsTheIntegralOverLevelAndNoise) {
-  // ∫∫ of the Gaussian likelihood with d(log alpha) d(log s), by a midpoint sum, for two sets of
-  // residuals: their ratio.
+  // The ratio, for two sets of residuals, of ∫∫ of the Gaussian likelihood with d(log alpha) d(log
+  // s), by a midpoint sum.
   const auto brute = [](double squares, double rows) {
     double sum = 0;
     for (double log_s = -4; log_s < 6; log_s += 0.002)  // the level integrates to s·√(2π/rows)
@@ -74,8 +74,8 @@ TEST(Evidence, IsTheIntegralOverLevelAndNoise) {
 }
 
 TEST(Dependence, IsSeenWhereItIsAndNotWhereItIsNot) {
-  // The estimate of a correlation r from N rows has a standard error of √((1 − r²)/N); five of
-  // them.
+  // A correlation r estimated from N rows has a standard error of √((1 − r²)/N); the bound is
+  // five of them.
   constexpr std::size_t rows = 4096;
   for (const double rho : {0.0, 0.3, 0.6, 0.8}) {
     const lab::stats::Dependence d = lab::stats::dependence(series_of(noise(rows, rho, 1)));
@@ -94,7 +94,7 @@ TEST(Dependence, ATrendIsNotTakenForIt) {
   for (std::size_t i = 0; i < 256; ++i)
     series.y[i] = 0.1 * series.y[i] + std::pow(series.x[i] - 7.5, 3);
   EXPECT_LT(lab::stats::dependence(series).autocorrelation,
-            5 / 16.0);  // five standard errors of none
+            5 / 16.0);  // five standard errors at correlation 0
 }
 
 TEST(Dependence, DegenerateSeriesAreHarmless) {

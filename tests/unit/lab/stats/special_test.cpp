@@ -30,15 +30,15 @@ TEST(Special, NormalQuantileUndoesTheTail) {
 }
 
 TEST(Special, LogTailMeetsItselfWhereTheSeriesTakesOver) {
-  for (const double x : {25.0, 26.0, 30.0, 37.0})  // here the tail itself is still a normal double
+  for (const double x : {25.0, 26.0, 30.0, 37.0})  // the tail itself is still a normal double
     EXPECT_NEAR(lab::stats::log_normal_tail(x), std::log(lab::stats::normal_tail(x)),
                 15 / std::pow(x, 6) + 1e-12 * x * x)
         << x;
   for (const double x : {-3.0, 0.0, 4.0, 30.0, 37.0, 60.0, 1e4})
     for (const double share : {1.0, 0.9, 1e-3, 1e-30, 1e-200}) {
       const double d = lab::stats::tail_step(x, share);
-      // What d means, in logarithms; x·d may be as large as log share and is rounded relative to
-      // x².
+      // The definition of d, in logarithms. x·d may be as large as log share and is rounded
+      // relative to x².
       EXPECT_NEAR(
           lab::stats::log_scaled_tail(x + d) - lab::stats::log_scaled_tail(x) - d * (x + 0.5 * d),
           std::log(share), 1e-9 * (1 + x * x * 1e-4 - std::log(share)))

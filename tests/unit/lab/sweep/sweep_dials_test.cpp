@@ -1,5 +1,5 @@
-// norm, violation and collapse: what their points measure, that reports follow the numbers both
-// ways, and the statistics they rest on.
+// The sweeps norm, violation and collapse: what their points measure, that reports follow the
+// numbers in both directions, and the statistics they rest on.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -31,7 +31,7 @@ lab::SweepRequest request_of(const std::string& name, std::vector<lab::AxisValue
   return request;
 }
 
-/// Settings small enough to run in a test.
+/// Settings small enough for a test.
 lab::SweepRequest small(const std::string& name) {
   lab::SweepRequest request =
       request_of(name, {{"n", {64, 256}}, {"d", {8}}, {"queries", {4}}, {"replicates", {2}}});
@@ -49,7 +49,7 @@ Results computed(const lab::Sweep& sweep, int threads) {
   return results;
 }
 
-/// Results that a test makes up from the parameters of each point.
+/// Results made up by a test from the parameters of each point.
 Results planted(
     const lab::Sweep& sweep,
     const std::function<lab::experiments::Json(const lab::experiments::Json&)>& result) {
@@ -111,7 +111,7 @@ std::string trace_with_weights(const test::Folder& folder) {
 TEST(Replicates, IntervalOfAMeanIsStudents) {
   const lab::stats::Estimate e = lab::stats::mean_estimate(std::vector<double>{1, 2, 3});
   EXPECT_DOUBLE_EQ(e.value, 2);
-  // t(0.975, 2) = 4.302653, standard error 1/√3.
+  // t(0.975, 2) = 4.302653, and the standard error is 1/√3.
   EXPECT_NEAR(e.high - 2, 4.302653 / std::sqrt(3.0), 1e-5);
   EXPECT_NEAR(2 - e.low, 4.302653 / std::sqrt(3.0), 1e-5);
   EXPECT_TRUE(e.known);
@@ -124,7 +124,7 @@ TEST(Replicates, RankCorrelationSeesOrderAndSharesTies) {
                    1);
   EXPECT_DOUBLE_EQ(lab::stats::rank_correlation(x, std::vector<double>{5, 4, 3, 2, 1}).value, -1);
   EXPECT_DOUBLE_EQ(lab::stats::rank_correlation(x, std::vector<double>{7, 7, 7, 7, 7}).value, 0);
-  // Ranks 0.5, 0.5, 2, 3.5, 3.5: covariance 9, variances 10 and 9.
+  // Ranks 0.5, 0.5, 2, 3.5, 3.5 have covariance 9 and variances 10 and 9.
   EXPECT_NEAR(lab::stats::rank_correlation(x, std::vector<double>{1, 1, 2, 3, 3}).value,
               9 / std::sqrt(90.0), 1e-12);
   EXPECT_FALSE(
@@ -184,7 +184,7 @@ TEST(RowTheory, IsWhatRowsNeedWhenTheAssumptionsHold) {
   double mean = 0;
   for (const std::int64_t k : rows.k_eps) mean += std::log(static_cast<double>(k)) / 200;
   EXPECT_NEAR(mean, theory.mean,
-              0.03 + 5 * theory.sd / std::sqrt(200.0));  // 0.03: the null's accuracy
+              0.03 + 5 * theory.sd / std::sqrt(200.0));  // 0.03 is the accuracy of the null
   EXPECT_NEAR(lab::experiments::spread_of(rows), 2,
               2 * 5 * std::sqrt(0.7 / 256 / 200) + 2 * 5 / std::sqrt(2 * 1024.0));
 }
@@ -322,7 +322,7 @@ TEST(Dials, AResultOfSomethingElseIsRefused) {
   EXPECT_THROW((void)sweep.report(results), Error);
 }
 
-/// k of every query n^C, with the spread that R gives.
+/// A point where every query has k = n^C, with the spread that R gives.
 lab::experiments::Json power_point(const lab::experiments::Json& p, double C) {
   const auto k = std::round(std::pow(p.at("n").get<double>(), C));
   return {{"k", {k, k}}, {"spread", p.at("R").get<double>() / 3}};
@@ -393,7 +393,7 @@ TEST(ViolationReport, FindsWhereThePredictionFirstFails) {
       request_of("violation",
                  {{"value", {0.25, 0.5, 1}}, {"n", {256, 4096}}, {"R", {R}}, {"replicates", {2}}}));
   const lab::GaussianNull null(0.01);
-  // Rows exactly as predicted, but for one dial from one value on, by a factor.
+  // Rows exactly as predicted, except that one dial, from one value on, multiplies k by a factor.
   const auto report = [&](const std::string& dial, double from, double factor) {
     return sweep.report(planted(sweep, [&](const lab::experiments::Json& p) {
       double k = std::exp(lab::experiments::row_theory(null, p.at("n"), R, 64).mean);

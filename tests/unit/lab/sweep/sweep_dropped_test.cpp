@@ -1,4 +1,4 @@
-// What dropping keys loses, against plain loops; rules of equal cost; means over units.
+// The loss from dropping keys, against plain loops; rules of equal cost; means over units.
 #include "lab/experiments/loss.h"
 
 #include <gtest/gtest.h>
@@ -35,10 +35,10 @@ Row random_row(std::int64_t n, std::int64_t dim, double spread, std::uint64_t se
 
 struct Plain {
   lab::experiments::Dropped loss;
-  double condition = 0;  ///< the largest ‖v‖ over ‖o‖: by how much the output cancels
+  double condition = 0;  ///< largest ‖v‖ divided by ‖o‖: how much the output cancels
 };
 
-/// The definition: softmax over all keys and over those kept, one key at a time.
+/// The definition: softmax over all keys and over the kept ones, one key at a time.
 Plain plainly(const Row& row, const std::set<std::int64_t>& kept) {
   const auto output = [&](auto counts, double& mass) {
     std::vector<long double> out(static_cast<std::size_t>(row.dim), 0);
@@ -81,8 +81,8 @@ Plain plainly(const Row& row, const std::set<std::int64_t>& kept) {
 void expect_near(const lab::experiments::Dropped& found, const Plain& by_definition,
                  std::size_t n) {
   const lab::experiments::Dropped& plain = by_definition.loss;
-  // Sums of n terms and some dozen operations more, exp among them; an output is a mean of values,
-  // so its rounding is relative to the longest of them.
+  // Sums of n terms and about a dozen other operations, exp among them. An output is a mean of
+  // values, so its rounding is relative to the longest of them.
   const double unit = static_cast<double>(n + 64) * 0x1p-52;
   RC_ASSERT(std::abs(found.tau - plain.tau) <= unit);
   RC_ASSERT(std::abs(found.largest - plain.largest) <= unit);
@@ -131,7 +131,7 @@ TEST(Dropped, NothingIsLostByKeepingEverything) {
 }
 
 TEST(Dropped, AWindowFarBelowTheHeaviestKeyStillHasAnOutput) {
-  // The kept key's weight, e^−2000 of the other's, is no double; the loss is everything.
+  // The kept key's weight, e^−2000 times the other's, underflows, so everything is lost.
   const std::vector<double> logits{2000, 0};
   const std::vector<float> values{1, 2};
   const lab::experiments::Dropped loss =
@@ -185,7 +185,7 @@ RC_GTEST_PROP(Rules, OfEqualCostReadNoMoreThanAllowedAndAlmostAsMuch, ()) {
 }
 
 TEST(Estimates, OfMeansHaveStudentsInterval) {
-  // t of 4 degrees of freedom at 97.5 %: 2.776445.
+  // t with 4 degrees of freedom at 97.5 %: 2.776445.
   const lab::stats::Estimate mean = lab::stats::mean_estimate(std::vector<double>{1, 2, 3, 4, 5});
   EXPECT_EQ(mean.value, 3);
   EXPECT_NEAR(mean.high, 3 + 2.7764451051977987 * std::sqrt(0.5), 1e-8);

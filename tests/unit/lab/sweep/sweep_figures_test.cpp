@@ -1,4 +1,4 @@
-// fig3, fig4 and frontier: small grids end to end, and reports that follow what was planted.
+// The sweeps fig3, fig4 and frontier: small grids end to end, and reports on planted results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ lab::SweepReport planted(const lab::SweepRequest& request, const Plant& plant) {
   return sweep.report(results);
 }
 
-/// Every point, computed on 1 and on 2 threads.
+/// The results of all points, which must be the same on 1 and on 2 threads.
 std::vector<std::optional<std::string>> computed(const lab::Sweep& sweep) {
   std::vector<std::optional<std::string>> results;
   for (std::size_t i = 0; i < sweep.points().size(); ++i) {
@@ -65,7 +65,7 @@ TEST(SweepFigures, APointOfFigure3IsTheSearchThatTheLibraryMakes) {
   }
 }
 
-/// Medians that were found independently, by the construction to the letter in another program.
+/// Medians found independently, by another program with the literal construction.
 TEST(SweepFigures, MediansAreWithinAStepOfIndependentOnes) {
   struct Known {
     double k, gamma, eps1;
@@ -103,10 +103,10 @@ TEST(SweepFigures, Figure3RunsEndToEnd) {
 TEST(SweepFigures, OnePermutationIsOneSetupWhateverGamma) {
   const lab::Sweep sweep(
       {"fig3", {{"n", {64}}, {"k", {1}}, {"gamma", {1, 2, 5}}, {"matrices", {1}}}, {}, 0});
-  EXPECT_EQ(sweep.points().size(), 2U);  // two eps1; n is below curve_from
+  EXPECT_EQ(sweep.points().size(), 2U);  // two values of eps1; n is below curve_from
 }
 
-/// Searches that follow a law exactly but for rounding to the grid.
+/// Searches that follow a law exactly, except for rounding to the grid.
 lab::SweepReport of_law(lab::stats::DimensionLaw law, double u, double v) {
   return planted({"fig3", {{"curve_from", {9999}}, {"search_to", {9999}}}, {}, 0},
                  [=](const Json& p) {
@@ -129,7 +129,7 @@ TEST(SweepFigures, Figure3FindsTheLawThatWasPlanted) {
   EXPECT_TRUE(says(confined.sentences[1], "as either other law in 10")) << confined.sentences[1];
 }
 
-/// A curve whose median lies at d, as sharp as those of real draws.
+/// A curve whose median lies at d, as sharp as the curves of real draws.
 Json curve_through(std::int64_t n, double d, double p_value) {
   lab::AcceptanceFit curve;
   curve.n = n;
@@ -155,15 +155,15 @@ TEST(SweepFigures, CurvesAreHeldAgainstSearchesAndTheirOwnCounts) {
                                                           -200, 60, static_cast<double>(n));
                 if (p.at("method") == "search")
                   return Json{{"d", 8 * std::llround(d / 8)}, {"draws", 1}, {"at_d", 1}};
-                // 4 below the middle of the step, where the mean of searches is; at n = 768, 20
-                // lower still.
+                // 4 below the middle of the step, where the mean of searches lies; at n = 768,
+                // 20 lower again.
                 return curve_through(n, d - 4 - (n == 768 ? 20 : 0), n == 2048 ? 1e-5 : 0.5);
               });
   EXPECT_TRUE(says(report.sentences[1], "3 of 4 curves p(d) fit their counts"))
       << report.sentences[1];
   const auto at = report.sentences[1].find("at most ");
   ASSERT_NE(at, std::string::npos) << report.sentences[1];
-  // 20, but for the rounding of searches to their grid.
+  // 20, except for the rounding of searches to their grid.
   EXPECT_NEAR(std::stod(report.sentences[1].substr(at + 8)), 20, 4.1) << report.sentences[1];
   EXPECT_TRUE(says(report.sentences[1], "(3 compared")) << report.sentences[1];
   EXPECT_TRUE(says(report.sentences[0], "held here: it fits 1 of 1")) << report.sentences[0];
@@ -252,7 +252,7 @@ TEST(SweepFigures, Figure4SaysNothingOfGrowthFromOneLength) {
   }
   const lab::SweepReport report = sweep.report(results);
   EXPECT_FALSE(says(report.sentences[0], "raises it by")) << report.sentences[0];
-  EXPECT_GT(report.table.size(), 7U);  // the curve is there
+  EXPECT_GT(report.table.size(), 7U);  // the curve is shown
 }
 
 TEST(SweepFigures, TheFrontierRunsEndToEnd) {
@@ -271,7 +271,7 @@ TEST(SweepFigures, TheFrontierRunsEndToEnd) {
 }
 
 TEST(SweepFigures, TheFrontierFindsTheLawThatWasPlanted) {
-  // Norms such that the dimension at the paper's norm follows the law.
+  // Norms chosen so that the dimension at the paper's norm follows the law.
   const auto with = [](lab::stats::DimensionLaw law, double u, double v) {
     return planted({"frontier", {{"k", {1}}, {"norm", {1}}}, {}, 0}, [=](const Json& p) {
       const double spread = 1 + 0.002 * (p.at("matrix").get<double>() - 1);
@@ -288,7 +288,8 @@ TEST(SweepFigures, TheFrontierFindsTheLawThatWasPlanted) {
 }
 
 TEST(SweepFigures, TheFrontiersChartHasNoZeroOnItsLogarithmicAxis) {
-  // A lower bound of 0 says that none is known; drawn, it would push all else to the upper edge.
+  // A lower bound of 0 means that none is known; drawing it would push everything else to
+  // the upper edge.
   const lab::SweepReport report =
       planted({"frontier", {{"n", {24, 32}}, {"k", {1}}}, {}, 0}, [](const Json& p) {
         return Json{

@@ -1,4 +1,4 @@
-// Reports of the sweeps `window`, `length` and `alpha` over planted results: their sentences follow
+// Reports of the sweeps `window`, `length` and `alpha` on planted results: the sentences follow
 // the numbers, whichever way these go.
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ lab::SweepRequest grid_of(const std::string& name, std::vector<lab::AxisValues> 
   return request;
 }
 
-/// A report over planted results: `plant` makes the result of a point from its parameters.
+/// A report on planted results, where `plant` makes the result of a point from its parameters.
 template <class Plant>
 lab::SweepReport planted(const lab::experiments::Experiment& experiment,
                          const lab::SweepRequest& request, const Plant& plant) {
@@ -42,7 +42,7 @@ bool says(const std::string& sentence, const std::string& words) {
   return sentence.find(words) != std::string::npos;
 }
 
-/// Points of `window` whose errors change by slope(rule, replicate) for every doubling of n.
+/// Points of `window` whose errors change by slope(rule, replicate) per doubling of n.
 template <class Slope>
 lab::SweepReport window_with(const lab::SweepRequest& request, const Slope& slope) {
   return planted(
@@ -59,8 +59,8 @@ lab::SweepReport window_with(const lab::SweepRequest& request, const Slope& slop
 }
 
 TEST(WindowReport, JudgesTheBestExponentByAnIntervalForAllOfThem) {
-  // Three slopes of mean −1 and deviation s have the half width t·s/√3. It reaches 0 from s = 0.40
-  // on with t = 4.30 at 95 %, from s = 0.23 on with t = 7.65 at 1 − 0.05/3.
+  // Three slopes of mean −1 and standard deviation s have a half width of t·s/√3. It reaches 0
+  // from s = 0.40 on with t = 4.30 (95 %), and from s = 0.23 on with t = 7.65 (1 − 0.05/3).
   const auto with_deviation = [](std::vector<double> exponents, double deviation) {
     return window_with(grid_of("window", {{"n", {64, 128, 256}}, {"C", std::move(exponents)}}),
                        [=](const lab::experiments::Rule& rule, std::int64_t replicate) {
@@ -148,7 +148,7 @@ TEST(LengthReport, TurnsWithWhoseErrorIsLower) {
 }
 
 TEST(LengthReport, JudgesTheExponentOnTheOtherHalf) {
-  // On its own half every C > 0 looks perfect for one of the halves, on the other half useless.
+  // Every C > 0 looks perfect on one of the halves and useless on the other.
   const lab::SweepRequest request = grid_of("length", {{"C", {0.25, 0.75}}});
   const lab::SweepReport report =
       planted(lab::experiments::length_experiment(), request, [](const lab::experiments::Json& p) {
@@ -204,8 +204,8 @@ TEST(AlphaReport, TurnsWithCoverageAndCost) {
   EXPECT_TRUE(says(bad.sentences[0], "new rows did not hold here")) << bad.sentences[0];
   EXPECT_TRUE(says(bad.sentences[1], "by hand did not hold here")) << bad.sentences[1];
   EXPECT_TRUE(says(plant_with(700, 950, 300).sentences[1], "by hand did not hold here"));
-  // Covered 899, 900 and 901 of 1000: nobody can say on which side of 0.9 that lies, whoever's rule
-  // it is.
+  // With 899, 900 or 901 of 1000 covered, nobody can say on which side of 0.9 the coverage of
+  // either rule lies.
   const lab::SweepReport about = plant_with(899, 899, 80);
   EXPECT_TRUE(says(about.sentences[0], "new rows was not refuted here")) << about.sentences[0];
   EXPECT_TRUE(says(about.sentences[0], "not to be told from 0.9 in 2")) << about.sentences[0];

@@ -1,5 +1,5 @@
-// The sweeps over rules, `window`, `length` and `alpha`: heads as rows, and small grids from end to
-// end.
+// The sweeps `window`, `length` and `alpha`, which compare rules: heads as rows, and small grids
+// end to end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TEST(SweepRows, ATracesHeadHasTheReferencesOutput) {
   Shape shape = layer.shape;
   const PageTables pages(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
                          trace.trace.tokens(), shape.head_dim, shape.value_dim);
-  // One query of all heads.
+  // One query, all heads.
   const std::int64_t query = 100;
   std::vector<float> q;
   for (std::int64_t h = 0; h < shape.query_heads; ++h) {
@@ -56,7 +56,8 @@ TEST(SweepRows, ATracesHeadHasTheReferencesOutput) {
 }
 
 TEST(SweepRows, SyntheticRowsHaveTheSpreadOfTheirR) {
-  // Logits have standard deviation R/3 over queries and keys; 64 queries leave some 3 % of chance.
+  // Logits have standard deviation R/3 over queries and keys; 64 queries leave about 3
+  // % of chance.
   const lab::experiments::Regime grows = lab::experiments::root_times(3);
   const lab::experiments::HeadRows rows =
       lab::experiments::synthetic_rows(grows, std::vector<std::int64_t>(64, 2000), 5);
@@ -94,7 +95,7 @@ TEST_P(RuleSweeps, RunFromEndToEndWithTheSameBitsForAnyThreads) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool head = sweep.points()[i].parameters.find("\"trace\"") != std::string::npos;
     if (head && head_done && std::string(GetParam()) != "alpha")
-      continue;  // one head is enough of the slow ones
+      continue;  // one head suffices for the slow ones
     results[i] = sweep.compute(i, 1);
     EXPECT_EQ(*results[i], sweep.compute(i, 2));
     head_done = head_done || head;
@@ -136,7 +137,7 @@ TEST_P(RuleSweeps, AResultOfAnotherKindIsRefused) {
 }
 
 TEST(AlphaSweep, CountsCoverageAndKeysAsThePlainRuleSays) {
-  // The rule 4·√n on the longer half of a head's rows, from row figures alone.
+  // The rule 4·√n on the longer half of a head's rows, computed from row figures alone.
   lab::SweepRequest request = small("alpha");
   request.axes.push_back({"alpha", {4}});
   const lab::Sweep sweep(request);

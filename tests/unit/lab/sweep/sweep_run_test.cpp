@@ -1,5 +1,5 @@
-// Runs: every point once, the same store for any threads and ranks, failures recorded, cancelling,
-// resuming.
+// Runs: every point once, the same store for any number of threads and ranks, recorded
+// failures, cancelling, resuming.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Points whose result is their square, and how often each was computed.
+/// Points whose result is their square, and a count of how often each was computed.
 struct Squares {
   Squares(std::string sweep, std::size_t count)
       : name(std::move(sweep)), points(made_up_points(count)), computed(count) {}
@@ -42,7 +42,8 @@ std::vector<std::string> all_squares(std::size_t count) {
   return all;
 }
 
-/// Rank 0 and the others as threads; what rank 0 throws is thrown here, after the others ended.
+/// Runs rank 0 and the others as threads. An exception of rank 0 is rethrown here once
+/// the others ended.
 void run_on_ranks(int ranks, int threads, lab::SweepStore& store,
                   const std::function<lab::sweep::Work(int rank)>& make,
                   const ProgressCallback& progress = {},
@@ -169,7 +170,7 @@ TEST(SweepRun, CountsWhatItComputed) {
   EXPECT_EQ(lab::sweep::run_work(work, store, {.threads = 2}, {}).computed, 0);
 }
 
-/// Points that end only when they are told to stop, but for the first of the grid.
+/// Points that end only when they are told to stop, except the first of the grid.
 lab::sweep::Work endless(std::span<const lab::SweepPoint> points, std::atomic<int>& stopped) {
   return {"w", points, [&stopped](std::size_t i, const ProgressCallback& progress) -> std::string {
             if (i == 0) return made_up_result(0);
@@ -238,7 +239,7 @@ TEST(SweepRun, RefusesARankWithAnotherGrid) {
       << sentence;
 }
 
-/// Takes what was sent to the only other rank until it is a word of this kind.
+/// Discards what was sent to the only other rank up to a word of this kind.
 void wait_for_word(Boxes& boxes, lab::sweep::RankWord::Kind kind) {
   for (;;) {
     const auto message = boxes.get(1);

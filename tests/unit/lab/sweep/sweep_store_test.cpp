@@ -1,4 +1,4 @@
-// The store: what goes in comes out, files that are not ours are refused and left as they are.
+// The store: results are read back as stored, and foreign files are refused and left unchanged.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ std::string small_store(const Folder& folder) {
   return path;
 }
 
-/// The sentence with which opening fails; the file must stay as it is.
+/// The message with which opening fails; the file must stay unchanged.
 std::string refusal(const std::string& path, lab::StoreUse use, Code expected = Code::input) {
   const std::string before = bytes_of(path);
   std::string sentence = "opened";
@@ -190,11 +190,11 @@ TEST(SweepStore, IsNotMadeBesideTheLogOfAnEarlierOne) {
   write_bytes(path + "-journal", "x");
   EXPECT_NE(refusal(path, lab::StoreUse::write, Code::usage).find(path + "-journal"),
             std::string::npos);
-  write_bytes(path + "-journal", "");  // says nothing
+  write_bytes(path + "-journal", "");  // an empty journal has no effect
   EXPECT_TRUE(lab::SweepStore(path, lab::StoreUse::write).status().empty());
 }
 
-/// SQLite's files without the shared memory that a log needs, for as long as this lives.
+/// Makes SQLite run without shared memory, which a log needs, for as long as the object lives.
 class WithoutLogs {
  public:
   WithoutLogs() { sqlite3_vfs_register(sqlite3_vfs_find("unix-none"), 1); }
@@ -243,7 +243,7 @@ TEST(SweepStore, LeavesAFileThatOnlyLooksLikeItsLock) {
   EXPECT_NE(refusal(path, lab::StoreUse::write, Code::usage).find("of something else"),
             std::string::npos);
   EXPECT_EQ(bytes_of(path + ".lock"), "my notes\n");
-  write_bytes(path + ".lock", "123456\n");  // of a process that was killed
+  write_bytes(path + ".lock", "123456\n");  // left by a process that was killed
   EXPECT_NO_THROW(lab::SweepStore(path, lab::StoreUse::write));
 }
 
@@ -303,7 +303,8 @@ TEST(SweepStore, RefusesATamperedSchema) {
 TEST(SweepStore, RefusesValuesOfTheWrongType) {
   const Folder folder;
   const std::string path = small_store(folder);
-  // As a forger would: the table forgets that it is strict, takes a blob, and remembers.
+  // As a forger would, the test makes the table non-strict, stores a blob and makes
+  // it strict again.
   const std::string schema = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ";
   run_sql(path, schema + "replace(sql, ' STRICT, ', ' ')");
   run_sql(path, "UPDATE point SET result = x'00ff' WHERE error IS NULL");
@@ -332,14 +333,14 @@ TEST(SweepStore, NamesAPointThatIsNotWhatWasWritten) {
     run_sql(path, sql);
     expect_refused(path, "is damaged: it does not have the checksum");
     const std::string sentence = refusal(path, lab::StoreUse::read);
-    // What it says to do helps.
+    // The remedy that the message gives works.
     const std::size_t from = sentence.find("DELETE");
     run_sql(path, sentence.substr(from, sentence.find(')', from) - from).c_str());
     EXPECT_EQ(lab::SweepStore(path, lab::StoreUse::read).status()[0].points, 3);
   }
 }
 
-/// As tamis 0.1 wrote them.
+/// A store as tamis 0.1 wrote it.
 void make_version_1(const std::string& path) {
   run_sql(
       path,
@@ -403,8 +404,8 @@ TEST(SweepStore, RefusesTextThatIsTooLongAndTimesThatAreNone) {
   }
 }
 
-/// Whatever was done to a file: it opens and answers, or one of our errors says why not, for
-/// reading and for writing. Otherwise what it says instead.
+/// Whatever was done to a file, opening it for reading and for writing must either work or fail
+/// with one of our errors. Returns what happens instead, or "".
 std::string wrong_about(const std::string& path, const std::string& bytes) {
   std::string wrong;
   for (const lab::StoreUse use : {lab::StoreUse::read, lab::StoreUse::write}) {
@@ -442,7 +443,7 @@ TEST(SweepStore, OfDamagedBytesIsReadOrRefused) {
 TEST(SweepStore, WithAnyByteOfItsHeaderChangedIsReadOrRefused) {
   const Folder folder;
   const std::string whole = bytes_of(small_store(folder));
-  for (std::size_t place = 0; place < 108; ++place)  // the file's header and that of its first page
+  for (std::size_t place = 0; place < 108; ++place)  // headers of file and first page
     for (const int value : {0, 1, 2, 5, 127, 128, 255}) {
       std::string bytes = whole;
       bytes[place] = static_cast<char>(value);

@@ -1,5 +1,5 @@
-// Sweeps of made-up points, stores in a folder of their own, and ranks that are threads with
-// queues.
+// Shared by the tests of sweeps: made-up points, stores in temporary folders, and ranks that are
+// threads with message queues.
 #pragma once
 
 #include <sqlite3.h>
@@ -19,7 +19,7 @@
 
 namespace tamis {
 
-/// A folder that goes with this object.
+/// A temporary folder that is removed with this object.
 class Folder {
  public:
   Folder() {
@@ -39,7 +39,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Runs SQL on a file as another program would.
+/// Runs SQL on a file, as another program would.
 inline void run_sql(const std::string& path, const std::string& sql) {
   sqlite3* database = nullptr;
   sqlite3_open(path.c_str(), &database);
@@ -49,7 +49,7 @@ inline void run_sql(const std::string& path, const std::string& sql) {
   if (code != SQLITE_OK) throw std::runtime_error(said);
 }
 
-/// Points 0 … count − 1 with guesses that are not in their order.
+/// Points 0 … count − 1, whose cost estimates are not in the same order.
 inline std::vector<lab::SweepPoint> made_up_points(std::size_t count) {
   std::vector<lab::SweepPoint> points;
   for (std::size_t i = 0; i < count; ++i)
@@ -61,7 +61,7 @@ inline std::string made_up_result(std::size_t i) {
   return "{\"square\":" + std::to_string(i * i) + "}";
 }
 
-/// Of every point, what the store holds: the result, or the sentence after "failed: ".
+/// For every point what the store holds: the result, or "failed: " and the message.
 inline std::vector<std::string> held(const lab::SweepStore& store, const lab::sweep::Work& work) {
   std::vector<std::string> all;
   for (const auto& point : store.look_up(work.sweep, work.points))
@@ -69,7 +69,7 @@ inline std::vector<std::string> held(const lab::SweepStore& store, const lab::sw
   return all;
 }
 
-/// The letter boxes of some ranks.
+/// Message queues, one per rank.
 class Boxes {
  public:
   explicit Boxes(int size) : boxes_(static_cast<std::size_t>(size)) {}

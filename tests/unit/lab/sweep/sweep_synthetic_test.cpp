@@ -1,5 +1,5 @@
-// Synthetic heads: their laws, what each dial leaves and takes away, and that they are functions of
-// a seed.
+// Synthetic heads: their laws, what each dial preserves and destroys, and that they depend only
+// on a seed.
 #include "lab/experiments/synthetic_heads.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ lab::experiments::Synthetic small(std::int64_t n, std::int64_t queries = 1) {
   return s;
 }
 
-/// Entry c of every token.
+/// Entry c of the key of every token.
 std::vector<double> entries(const lab::experiments::SyntheticHead& head, std::int64_t c) {
   std::vector<double> column;
   for (std::size_t t = 0; t < head.k.size() / static_cast<std::size_t>(head.shape.head_dim); ++t)
@@ -37,7 +37,8 @@ std::vector<float> key(const lab::experiments::SyntheticHead& head, std::int64_t
   return {head.k.begin() + t * d, head.k.begin() + (t + 1) * d};
 }
 
-/// Independent draws follow the law `cdf`, by Dvoretzky, Kiefer and Wolfowitz at one in a million.
+/// Tests that independent draws follow the law `cdf`, by the Dvoretzky–Kiefer–Wolfowitz bound at
+/// one in a million.
 void expect_law(std::vector<double> draws, double (*cdf)(double)) {
   std::sort(draws.begin(), draws.end());
   const auto count = static_cast<double>(draws.size());
@@ -52,7 +53,7 @@ void expect_law(std::vector<double> draws, double (*cdf)(double)) {
 
 double uniform_cdf(double x) { return 0.5 * (x + 1); }
 
-/// Of a symmetric law with P(|x|·√3 > y) = (1 + y)^−3.
+/// The distribution function of a symmetric law with P(|x|·√3 > y) = (1 + y)^−3.
 double pareto_cdf(double x) {
   const double tail = 0.5 * std::pow(1 + std::sqrt(3.0) * std::abs(x), -3);
   return x < 0 ? tail : 1 - tail;
@@ -71,7 +72,7 @@ TEST(Synthetic, LogitsHaveDeviationAThirdOfR) {
   s.d = 64;
   s.R = 7;
   const lab::experiments::SyntheticHead head = lab::experiments::synthetic_head(s);
-  // E|q|² = ‖W‖²/3, over queries of relative variance 2.8/d; a key's entries have variance 1/3.
+  // E|q|² = ‖W‖²/3, and queries have relative variance 2.8/d. A key's entries have variance 1/3.
   double squares = 0;
   for (std::int64_t i = 0; i < s.queries; ++i)
     for (std::int64_t c = 0; c < s.d; ++c)
@@ -136,7 +137,7 @@ TEST(Synthetic, TailsGoFromUniformToIndexThreeAtOneVariance) {
   const auto mix = [](double u) {
     return 0.6 * u + 0.4 * std::copysign(std::pow(1 - std::abs(u), -1.0 / 3) - 1, u);
   };
-  // The variance by the midpoint rule in v with 1 − |u| = v³, which takes the singularity away.
+  // The variance by the midpoint rule in v with 1 − |u| = v³, which removes the singularity.
   double variance = 0;
   constexpr int steps = 100000;
   for (int i = 0; i < steps; ++i) {
@@ -144,7 +145,7 @@ TEST(Synthetic, TailsGoFromUniformToIndexThreeAtOneVariance) {
     variance += std::pow(mix(1 - v * v * v), 2) * 3 * v * v / steps;
   }
   for (std::size_t t = 0; t < mixed.size(); ++t) {
-    // u is known to 2^−24, which 1 − |u| feels most.
+    // u is accurate to 2^−24, which matters most for 1 − |u|.
     const double slope = 0.6 + 0.4 / 3 * std::pow(1 - std::abs(uniform[t]), -4.0 / 3);
     if (1 - std::abs(uniform[t]) < 1e-3) continue;
     EXPECT_NEAR(mixed[t] * std::sqrt(3 * variance), mix(uniform[t]),

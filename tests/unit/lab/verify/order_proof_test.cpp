@@ -1,6 +1,6 @@
-// The checker of order proofs. Small cases need no solver: with few variables, all clauses over the
-// first v − 1 of them, over the first v − 2, and so on to the empty one are a proof if there is
-// any.
+// The checker of order proofs. Small cases need no solver: with few variables, all clauses over
+// the first v − 1 of them, over the first v − 2, and so on down to the empty clause form a proof,
+// if a proof exists.
 #include "lab/verify/order_proof.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Clauses tree_proof(int variables) {
 
 int choose(int n, int k) { return k == 0 ? 1 : choose(n - 1, k - 1) * n / k; }
 
-/// All rows and columns of the pattern, as an order proof of this side if there is one.
+/// The order proof of this side with all rows and columns of the pattern, if there is one.
 lab::OrderProof whole(const lab::Pattern& pattern, std::int64_t dim, bool of_columns) {
   lab::OrderProof proof{.of_columns = of_columns, .elements = {}, .cuts = {}, .clauses = {}};
   std::vector<std::int64_t>& rows = of_columns ? proof.cuts : proof.elements;
@@ -83,8 +83,8 @@ RC_GTEST_PROP(OrderProof, NoneRefutesAPlantedWitness, ()) {
   Dice dice(any_seed());
   const std::int64_t dim = *rc::gen::inRange<std::int64_t>(1, 4);
   const std::int64_t elements = dim == 3 ? 6 : 5;
-  // All clauses of a tree's level are over variables that a witness decides: one of them does not
-  // follow.
+  // Each level of the tree has all clauses over variables that a witness decides, so that one of
+  // them does not follow.
   RC_ASSERT(!refuted(planted_halfspaces(dice, 12, elements, dim), dim, true));
   RC_ASSERT(!refuted(planted_halfspaces(dice, elements - 1, 12, dim), dim, false));
 }
@@ -97,7 +97,7 @@ TEST(OrderProof, AllPairsOfSixColumnsNeedFourDimensionsAndOfFiveThree) {
 }
 
 TEST(OrderProof, ContainsTheFullSets) {
-  // Five columns, every split.
+  // Five columns and every split of them.
   std::vector<std::uint64_t> rows(15);
   std::iota(rows.begin(), rows.end(), 1U);
   EXPECT_TRUE(refuted(pattern_of_bits(rows, 5), 3, true));
@@ -119,7 +119,7 @@ TEST(OrderProof, OfTooFewElementsNeverHolds) {
 }
 
 TEST(OrderProof, DoesNotHoldOnceTamperedWith) {
-  // The four columns of all splits are 0, 1, 3 and 4; column 2 is column 0 once more.
+  // All splits of columns 0, 1, 3 and 4 occur; column 2 equals column 0.
   const lab::Pattern pattern =
       pattern_of_rows({"10100", "01000", "00010", "00001", "11100", "10110", "10101"});
   lab::OrderProof proof = whole(pattern, 2, true);
@@ -142,7 +142,7 @@ TEST(OrderProof, DoesNotHoldOnceTamperedWith) {
   other.cuts = {0, 1, 2, 3, 4};
   why_not(pattern, 2, other);
 
-  // The fourth variable is left to choose: without the longest clauses the next do not follow.
+  // The fourth variable is free: without the longest clauses the next ones do not follow.
   other = proof;
   other.clauses.erase(other.clauses.begin(), other.clauses.begin() + 8);
   EXPECT_EQ(why_not(pattern, 2, other),
@@ -228,7 +228,7 @@ RC_GTEST_PROP(UnitPropagation, AgreesWithPlainLoops, ()) {
     return clause;
   };
   const auto follows = [&](const std::vector<std::int32_t>& clause) {
-    std::vector<bool> on(17, false);  // literal l at 8 + l
+    std::vector<bool> on(17, false);  // literal l is at index 8 + l
     const auto at = [&](std::int32_t l) { return on[static_cast<std::size_t>(8 + l)]; };
     for (std::int32_t l : clause) on[static_cast<std::size_t>(8 - l)] = true;
     for (bool changed = true; changed;) {

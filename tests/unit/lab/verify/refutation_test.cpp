@@ -1,5 +1,5 @@
-// Refutations are accepted only if they are true of the pattern, and files give back what was
-// written.
+// Refutations are accepted only if they are true of the pattern, and files give back
+// what was written.
 #include <tamis/lab/refutation.h>
 
 #include <gtest/gtest.h>
@@ -41,7 +41,8 @@ std::optional<lab::FullSet> full_set_in(const lab::Pattern& pattern, std::int64_
       .found;
 }
 
-/// One refutation of every kind that is checked by looking at the pattern, with that pattern.
+/// One refutation of every kind that is checked against the pattern alone, together
+/// with its pattern.
 std::vector<std::pair<lab::Pattern, lab::Refutation>> examples() {
   std::vector<std::pair<lab::Pattern, lab::Refutation>> list;
   Dice dice(1);
@@ -119,14 +120,14 @@ TEST(Refutations, OfASolverAreNeverAProof) {
 }
 
 TEST(Refutations, BySpectralNormNeedMoreThanEquality) {
-  // ‖H‖ = 4, √256/4 = 4: sign-rank is at least 4, and above 3 is all that can be had.
+  // ‖H‖ = 4 and √256/4 = 4: the sign-rank is at least 4, which excludes dimensions up to 2.
   EXPECT_TRUE(holds(hadamard(16), {2, {}, all_ones(16, 16)}));
   EXPECT_FALSE(holds(hadamard(16), {3, {}, all_ones(16, 16)}));
   EXPECT_TRUE(holds(hadamard(32), {4, {}, all_ones(32, 32)}));  // √32 = 5.66
   EXPECT_FALSE(holds(hadamard(32), {5, {}, all_ones(32, 32)}));
 }
 
-/// Whatever is changed in a refutation, it is never accepted of a pattern that has a witness.
+/// However a refutation is changed, it is never accepted for a pattern that has a witness.
 RC_GTEST_PROP(Refutations, AreNeverAcceptedOfPatternsWithAWitness, ()) {
   Dice dice(*rc::gen::arbitrary<std::uint64_t>());
   const std::int64_t dim = 1 + dice.below(3);
@@ -143,7 +144,8 @@ RC_GTEST_PROP(Refutations, AreNeverAcceptedOfPatternsWithAWitness, ()) {
       set.of_columns = dice.coin();
       for (std::int64_t e = 0; e < claim.dim + 2; ++e)
         set.elements.push_back(set.of_columns ? column() : row());
-      // Cuts that make the split where there is one: the claim is as near to true as it can be.
+      // Uses cuts that make the split where one exists, so that the claim is as nearly
+      // true as possible.
       for (std::size_t split = 0; split < std::size_t{1} << (claim.dim + 1); ++split) {
         std::int64_t best = set.of_columns ? row() : column();
         const auto sign = [&](std::int64_t e, std::int64_t c) {
@@ -163,7 +165,7 @@ RC_GTEST_PROP(Refutations, AreNeverAcceptedOfPatternsWithAWitness, ()) {
       }
       claim.grounds = set;
     } else if (kind == 1) {
-      // The weights that make the bound largest, or those somewhat changed.
+      // The weights with the largest bound, some of them reduced.
       Hours hours;
       lab::Spectral spectral =
           lab::decision::spectral_bound(*lab::decision::sign_matrix(pattern), hours.part())

@@ -1,4 +1,4 @@
-// What verification refuses, each in one sentence.
+// What verification refuses, each with a message of one sentence.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ TEST(VerifyErrors, ConditionsOutsideTheirRangeAreBadUsage) {
   EXPECT_EQ(said(0.5, 0), "eps2 is 0; it must be a finite number above 0");
   EXPECT_EQ(said(0.5, std::numeric_limits<double>::infinity()),
             "eps2 is inf; it must be a finite number above 0");
-  // Weak conditions have neither.
+  // Weak conditions use neither eps1 nor eps2.
   EXPECT_NO_THROW((void)lab::verify(pattern_of(unit), witness_of(unit, unit),
                                     {.eps1 = 7, .eps2 = -1, .weak = true}, 1));
 }

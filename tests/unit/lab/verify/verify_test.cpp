@@ -1,5 +1,5 @@
-// Verification against every pair in rational arithmetic, on cases where rounding would decide
-// otherwise, and on witnesses moved just beyond their margin.
+// Verification against rational arithmetic on every pair, on cases where rounding would change the
+// answer, and on witnesses moved slightly beyond their margin.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Verify, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-/// Logits are the entries of q: the keys are the unit vectors.
+/// A witness whose logits are the entries of q, since the keys are unit vectors.
 lab::Witness with_logits(const Matrix& logits) {
   Matrix unit{logits.cols, logits.cols,
               std::vector<double>(static_cast<std::size_t>(logits.cols * logits.cols))};
@@ -96,8 +96,8 @@ RC_GTEST_PROP(Verify, FailsOnceOneEntryMovesBeyondTheMargin, ()) {
   const lab::Checked before =
       lab::verify(pattern, with_logits(logits), conditions, 1)[lab::Arithmetic::exact];
   RC_ASSERT(before.holds);
-  // The row's best zero, raised to the row's least nonzero less log(1/ε₁): its own slack, to the
-  // last bits.
+  // Moves a zero of the row to the row's least nonzero less log(1/ε₁), which uses up its slack to
+  // the last bits.
   const std::int64_t row = dice.below(n);
   double least = infinity;
   std::int64_t zero = -1;
@@ -116,7 +116,7 @@ RC_GTEST_PROP(Verify, FailsOnceOneEntryMovesBeyondTheMargin, ()) {
         lab::verify(pattern, with_logits(moved), conditions, 1)[lab::Arithmetic::exact];
     RC_ASSERT(after.holds == (nudge < 0));
     RC_ASSERT(after.worst_row == row);
-    // limit and the moved entry round to within 2^-52·32 each.
+    // The limit and the moved entry are each rounded to within 2^-52·32.
     RC_ASSERT(std::abs(after.margin + nudge) < 0x1p-46);
   }
 }
@@ -146,14 +146,14 @@ TEST(Verify, SeesBitsThatF64Loses) {
   EXPECT_FALSE(weak_check(q, k, lab::Arithmetic::f64).holds);
   EXPECT_TRUE(weak_check(q, k, lab::Arithmetic::exact).holds);
   EXPECT_EQ(weak_check(q, k, lab::Arithmetic::exact).margin, 0x1p-60);
-  // The other way: 1 − 2^-60 against 1 is a tie for f64 and a failure in truth.
+  // The other way round: 1 − 2^-60 against 1 is a tie in f64 and a failure in truth.
   const Matrix worse{2, 2, {1, -1, 1, 0}};
   EXPECT_EQ(weak_check(q, worse, lab::Arithmetic::f64).margin, 0);
   EXPECT_EQ(weak_check(q, worse, lab::Arithmetic::exact).margin, -0x1p-60);
 }
 
 TEST(Verify, SeesTheZeroThatF64RanksLower) {
-  // Logits 0.75, 0.5 and 1, of which f64 computes the last as 0.
+  // The logits are 0.75, 0.5 and 1, but f64 computes the last as 0.
   lab::Conditions weak;
   weak.weak = true;
   const lab::Witness witness =
@@ -194,7 +194,7 @@ TEST(Verify, SeesWhatOverflowsAndUnderflows) {
   constexpr double tiny = std::numeric_limits<double>::denorm_min();
   const lab::Checked below = weak_check({1, 1, {tiny}}, {2, 1, {tiny, 0}}, lab::Arithmetic::exact);
   EXPECT_TRUE(below.holds);
-  EXPECT_EQ(below.margin, tiny);  // the true one, 2^-2148, is no double
+  EXPECT_EQ(below.margin, tiny);  // the true margin, 2^-2148, is not representable
   EXPECT_FALSE(weak_check({1, 1, {tiny}}, {2, 1, {tiny, 0}}, lab::Arithmetic::f64).holds);
 }
 
@@ -213,7 +213,7 @@ TEST(Verify, ARangeOfExactlyEps2IsNoSuccess) {
 }
 
 TEST(Verify, TheLogarithmIsEnclosedNotRounded) {
-  // The two doubles around log 0.1 decide (23) opposite ways.
+  // The two doubles around log 0.1 decide (23) in opposite ways.
   const double log = std::log(0.1);
   const double below = std::nextafter(log, -infinity);
   const double above = std::nextafter(log, infinity);
@@ -240,7 +240,7 @@ TEST(Verify, ARowWithoutZerosAndWithOneNonzeroHasNoCondition) {
 }
 
 TEST(Verify, CausalRowsSeeNoLaterKey) {
-  // Key 1 would spoil row 0, and has the largest logit.
+  // Key 1 would violate row 0, where its logit exceeds that of key 0.
   const lab::Pattern pattern = pattern_of({2, 2, {1, 0, 0, 1}});
   const lab::Witness witness = witness_of({2, 1, {1, 1}}, {2, 1, {-9, 5}});
   lab::Conditions conditions;

@@ -1,4 +1,4 @@
-// Witness files: what is written is read back to the bit, and what is not a witness is refused.
+// Witness files: they are read back bit for bit, and files that are not witnesses are refused.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -23,7 +23,7 @@ RC_GTEST_PROP(WitnessFile, IsReadBackToTheBit, ()) {
       random_case(*rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
   const auto word = *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>());
   given.witness.made_for = given.conditions;
-  if (!given.conditions.weak) {  // any double of its range
+  if (!given.conditions.weak) {  // any double in its range
     given.witness.made_for.eps1 = std::bit_cast<double>(word % std::bit_cast<std::uint64_t>(1.0));
     given.witness.made_for.eps2 =
         std::bit_cast<double>(word % 0x7FF0000000000000U + (word % 0x7FF0000000000000U == 0));
@@ -60,7 +60,7 @@ TEST(WitnessFile, WithoutMetadataHasTheDefaultConditions) {
   EXPECT_TRUE(witness.made_by.empty());
 }
 
-/// Why a file with these tensors and metadata is refused, without its path.
+/// The error for a file with these tensors and metadata, without its path.
 std::string refusal(const std::vector<lab::TensorInfo>& tensors,
                     const lab::Metadata& metadata = {}) {
   const Folder folder;
