@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lab/experiments/experiment.h"
+
 namespace tamis::lab::experiments {
 
 enum class Figure : std::uint8_t { top1, support, first };
@@ -14,5 +16,7 @@ struct FigureName {
   int collapsing;     ///< sign of its growth when attention collapses
 };
 const std::vector<FigureName>& figure_names();
+
+SweepReport collapse_report(const GridRequest& request, const std::vector<DonePoint>& done);
 
 }  // namespace tamis::lab::experiments

@@ -13,7 +13,6 @@
 #include "lab/experiments/collapse/collapse.h"
 #include "lab/experiments/regime.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/trace_points.h"
 #include "lab/profile/head.h"

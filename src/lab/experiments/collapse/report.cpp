@@ -11,7 +11,6 @@
 #include "lab/experiments/panel.h"
 #include "lab/experiments/regime.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/trace_points.h"
 #include "lab/stats/quantiles.h"
 

@@ -46,4 +46,6 @@ double bound_slope(const PatternSetup& setup,
 /// Returns a Vega-Lite chart with one panel for every setup.
 std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step);
 
+SweepReport fig3_report(const GridRequest& request, const std::vector<DonePoint>& done);
+
 }  // namespace tamis::lab::experiments

@@ -1,7 +1,7 @@
 // Figure 3 of the first paper: the least d over n at which the paper's random construction
 // finds a pattern of n rows. Does it grow like log n?
+#include "lab/experiments/fig3/fig3.h"
 #include "lab/experiments/random_pattern.h"
-#include "lab/experiments/reports.h"
 
 namespace tamis::lab::experiments {
 namespace {

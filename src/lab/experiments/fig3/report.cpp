@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "lab/experiments/fig3/fig3.h"
-#include "lab/experiments/reports.h"
 #include "lab/stats/estimate.h"
 
 namespace tamis::lab::experiments {

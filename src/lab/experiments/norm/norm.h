@@ -56,4 +56,6 @@ std::string norm_chart(const std::vector<NormSetting>& settings,
                        const std::vector<NormFound>& found, const std::vector<NormHead>& heads,
                        const GaussianNull& null, double d);
 
+SweepReport norm_report(const GridRequest& request, const std::vector<DonePoint>& done);
+
 }  // namespace tamis::lab::experiments

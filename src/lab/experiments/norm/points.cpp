@@ -8,9 +8,9 @@
 
 #include "core/fail.h"
 #include "lab/experiments/axes.h"
+#include "lab/experiments/norm/norm.h"
 #include "lab/experiments/regime.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/trace_points.h"
 

@@ -11,7 +11,6 @@
 
 #include "lab/experiments/norm/norm.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/trace_points.h"
 #include "lab/stats/quantiles.h"

@@ -6,7 +6,6 @@
 
 #include "lab/experiments/axes.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/synthetic_figures.h"
 
 namespace tamis::lab::experiments {

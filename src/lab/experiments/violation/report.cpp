@@ -9,7 +9,6 @@
 
 #include "lab/experiments/panel.h"
 #include "lab/experiments/replicates.h"
-#include "lab/experiments/reports.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/violation/violation.h"
 #include "lab/stats/quantiles.h"
