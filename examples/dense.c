@@ -1,4 +1,4 @@
-/* Attention of two query heads over arrays, from C. */
+/* Dense attention of two query heads over keys and values in plain arrays, called from C. */
 #include <stdio.h>
 
 #include <tamis/tamis.h>

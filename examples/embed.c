@@ -1,6 +1,7 @@
-/* The engine inside a program of its own, from C: a prompt is appended to the cache, then each step
- * of decoding appends one token, attends, and looks at what the certificates prove. Threads are the
- * program's own: here pthreads, made anew for every loop for brevity. The vectors are made up. */
+/* Shows how a C program embeds the engine. It appends a prompt to the cache; then each decoding
+ * step appends one token and attends, and at the end it prints what a certificate proves. The
+ * program supplies its own threads: here pthreads, created anew for every loop to keep the example
+ * short. The vectors are made up; a model would supply its own. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void run(void* context, int workers, void* work, void (*body)(void* work,
   int made[THREADS] = {0};
   int w;
   (void)context;
-  for (w = 1; w < workers && w < THREADS; ++w) { /* who does not come is not waited for */
+  for (w = 1; w < workers && w < THREADS; ++w) { /* only created threads are joined */
     pieces[w] = (struct piece){work, body, w};
     made[w] = pthread_create(&threads[w], NULL, begin, &pieces[w]) == 0;
   }
@@ -36,8 +37,8 @@ static void run(void* context, int workers, void* work, void (*body)(void* work,
     if (made[w]) pthread_join(threads[w], NULL);
 }
 
-/* Smooth numbers in place of a model's projections: `rows` rows of `heads` heads, those of token
- * `first` on. */
+/* Fills x with smooth numbers in place of a model's projections: `rows` rows of `heads` heads, for
+ * the tokens from `first` on. */
 static const float* vectors(float* x, int rows, int heads, int first, double speed) {
   int i;
   for (i = 0; i < rows * heads * DIM; ++i)
@@ -73,14 +74,14 @@ int main(void) {
   tamis_budget budget;
 
   check(tamis_workspace_create_on(0, &executor, &workspace));
-  check(tamis_cache_create(&heads, &options, &cache)); /* one for each layer of a model */
+  check(tamis_cache_create(&heads, &options, &cache)); /* a model has one cache per layer */
   check(tamis_budget_parse("mass:0.05", &budget));
   check(tamis_cache_add(cache, sequence));
   vectors(k, PROMPT, KV_HEADS, 0, 0.1);
   vectors(v, PROMPT, KV_HEADS, 0, 0.3);
   check(tamis_cache_append(cache, 1, &sequence, &prompt, &keys, &values, workspace));
   for (step = PROMPT; step < PROMPT + STEPS; ++step) {
-    tamis_plan* plan; /* one for all layers */
+    tamis_plan* plan; /* one plan serves all layers */
     vectors(k, 1, KV_HEADS, step, 0.1);
     vectors(v, 1, KV_HEADS, step, 0.3);
     vectors(q, 1, QUERY_HEADS, step, 0.1);

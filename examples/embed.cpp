@@ -1,7 +1,7 @@
-// The engine inside a program of its own: a prompt is appended to the cache, then each step of
-// decoding appends one token, attends, and looks at what the certificates prove. Threads are the
-// program's own: here made anew for every loop, for brevity. The vectors are made up; a model would
-// give its own.
+// Shows how a C++ program embeds the engine. It appends a prompt to the cache; then each decoding
+// step appends one token and attends, and at the end it prints what a certificate proves. The
+// program supplies its own threads, created anew for every loop to keep the example short. The
+// vectors are made up; a model would supply its own.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -27,8 +27,8 @@ constexpr tamis::Heads heads{
     .query_heads = 8, .kv_heads = 2, .key_dim = 64, .value_dim = 64, .scale = 0.125F};
 constexpr std::int64_t dim = 64;
 
-/// Smooth numbers in place of a model's projections: `count` heads of tokens first … first + tokens
-/// − 1.
+/// Returns smooth numbers in place of a model's projections, for `count` heads of `tokens` tokens
+/// from token `first` on.
 std::vector<float> vectors(std::int64_t first, std::int64_t tokens, std::int64_t count,
                            double speed) {
   std::vector<float> x(static_cast<std::size_t>(tokens * count * dim));
@@ -55,7 +55,7 @@ void decode() {
   constexpr std::int64_t steps = 100;
   Threads threads;
   tamis::Workspace workspace(0, threads);
-  tamis::Cache cache(heads, {.dtype = tamis::DType::f32});  // one for each layer of a model
+  tamis::Cache cache(heads, {.dtype = tamis::DType::f32});  // a model has one per layer
   const tamis::Budget budget = tamis::parse_budget("mass:0.05");
   const tamis::Sequence sequence = 1;
   const std::int64_t one = 1;
@@ -67,7 +67,7 @@ void decode() {
   append(cache, 0, prompt, workspace);
   for (std::int64_t token = prompt; token < prompt + steps; ++token) {
     append(cache, token, 1, workspace);
-    const tamis::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});  // one for all layers
+    const tamis::Plan plan(cache, {{&sequence, 1}, {&one, 1}, {}});  // serves all layers
     const auto q = vectors(token, 1, heads.query_heads, 0.1);
     tamis::attend(
         cache, plan, {q.data(), tamis::DType::f32, heads.query_heads * dim, dim}, {&budget, 1}, {},

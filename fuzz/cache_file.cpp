@@ -1,5 +1,6 @@
-// Reads a saved sequence and lives with it: attends, appends, forks, sheds, truncates. Checksums
-// are compared last: what is refused for its checksum alone must be harmless too.
+// Reads a saved sequence and uses it: attends, appends, forks, sheds and truncates. Checksums are
+// ignored at first and compared in a second reading, because a file with only a wrong checksum must
+// be harmless too.
 #include "cache/file.h"
 
 #include <tamis/attend.h>

@@ -1,4 +1,7 @@
-"""Seeds of saved sequences, for the cache that fuzz/cache_file.cpp has: head sizes 3 and 2, 12 bits, f16."""
+"""Seeds of saved sequences, for make_corpus.py.
+
+They fit the cache of fuzz/cache_file.cpp: head sizes 3 and 2, 12 bits, f16.
+"""
 
 import math
 import struct
@@ -9,7 +12,7 @@ HEAD = {"magic": b"tamis kv", "version": 1, "bits": 12, "dtype": b"f16", "query_
         "value_dim": 2, "scale": 0.5, "zero": 0, "sinks": 2, "raw_below": 0, "tokens": 0, "blocks": 0, "kept": 0}  # fmt: skip
 LEVELS = 3
 ROW = (3 + 2) * 2  # bytes of a raw token
-SINKS = 3  # of the first block: bits 0 and 1
+SINKS = 3  # mask of the raw tokens of the first block: bits 0 and 1
 
 
 def part(content):
@@ -23,7 +26,7 @@ def head(**changed):
 def page0(units=(2.0**-9, 2.0**-9), norms=(1.0, 5.0), key_missing=(0.5, 0.03, 0.002, 0), value_missing=(0.5, 0.03, 0.002, 0),
           sizes=(1.0, 0.8, 1.5), raw=SINKS, raw_tokens=2, tokens=128, levels=LEVELS, zero=0, centre=0x3C00,
           step=0x3C00, beyond=0):  # fmt: skip
-    """Record and first plane of values, as src/cache/block.h says."""
+    """Page 0 of a block: record and first plane of values, laid out as src/cache/block.h says."""
     begin = struct.pack("<4f4f4f3f4I4B", *units, *norms, *key_missing, *value_missing, *sizes, raw, 0, 0, 0,
                         raw_tokens, tokens, levels, zero)  # fmt: skip
     channels = b"".join(

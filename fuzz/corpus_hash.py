@@ -1,10 +1,10 @@
-"""The hash of saved sequences and of the points of stores, for the makers of seeds."""
+"""The hash that saved sequences and the points of stores use, for the scripts that make seeds."""
 
 import struct
 
 
 def xxh64(data):
-    """XXH64 from its specification: seed 0."""
+    """XXH64 with seed 0, written from its specification."""
     mask = 2**64 - 1
     p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
                           0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)  # fmt: skip

@@ -1,4 +1,7 @@
-"""Seeds of the two readers of profiles, for make_corpus.py: the budgets that attend reads, and whole profiles."""
+"""Seeds for the two readers of profiles, for make_corpus.py.
+
+One reader takes only the budgets, for attend; the other takes whole profiles.
+"""
 
 import json
 
@@ -43,7 +46,7 @@ def profile_seeds():
 
 
 def whole_profile(change=lambda profile: None):
-    """A profile of two heads as tamis writes it, changed."""
+    """A profile of two heads as tamis writes it, with changes."""
     spread = {"p10": 1.0, "median": 2.0, "p90": 3.0}
     rate = {"rows": 4, "covered": 3, "rate": 0.75, "low": 0.2, "high": 0.99}
     rule = {"alpha": None, "C": 0.5, "window": False, "sinks": 1, "rows": 4, "rank": 5,

@@ -1,5 +1,9 @@
-"""Seeds of the reader of refutations, for make_corpus.py: one of each grounds that holds of all pairs of six (the sign
-conflict: of a square pattern), as fuzz/refutation.cpp checks them, and broken ones."""
+"""Seeds for the reader of refutations, for make_corpus.py.
+
+There is one valid refutation for each kind of grounds, as fuzz/refutation.cpp checks them: of the
+pattern of all pairs of six columns, except that the sign conflict is one of a square pattern. The
+other refutations are broken.
+"""
 
 import json
 from itertools import combinations
@@ -12,7 +16,7 @@ def relation(a, b, same, first, second):
 
 
 def cuts_of(elements):
-    """For every split of these columns the row that makes it; -1 is the row of ones."""
+    """For every split of these columns into two sides, the row that makes it; -1: the row of ones."""
 
     def split(row):
         sides = [row == -1 or e in PAIRS[row] for e in elements]
@@ -31,7 +35,7 @@ SET = {"dim": 3, "grounds": "full set", "of_columns": True, "elements": [0, 1, 2
        "cuts": cuts_of(range(5))}  # fmt: skip
 SPECTRAL = {"dim": 1, "grounds": "spectral", "rows": [-1, *range(15)], "columns": [0, 1, 2, 3, 4, 5],
             "row_weights": [1] * 16, "column_weights": [1] * 6}  # fmt: skip
-# Four columns that are cut in every way leave no signs to four triples.
+# If four columns are cut in every way, no signs are left for four triples.
 ORDERS = {"dim": 2, "grounds": "order proof", "of_columns": True, "elements": [0, 1, 2, 3],
           "cuts": [-1, *range(15)], "clauses": "2 3 0\n2 -3 0\n2 0\n3 0\n0\n"}  # fmt: skip
 SOLVER = {"dim": 2, "hidden": 3, "grounds": "solver", "problem": "(check-sat)\n",

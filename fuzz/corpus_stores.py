@@ -1,4 +1,4 @@
-"""Seeds for stores of sweeps: SQLite files with the schema of docs/sweeps.md, and spoilt ones."""
+"""Seeds for stores of sweeps: SQLite files with the schema of docs/sweeps.md, and damaged ones."""
 
 import sqlite3
 import struct
@@ -10,7 +10,7 @@ POINT = (
     "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, checksum TEXT NOT NULL, "
     "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, WITHOUT ROWID"
 )
-POINT_1 = POINT.replace("checksum TEXT NOT NULL, ", "")  # of version 1
+POINT_1 = POINT.replace("checksum TEXT NOT NULL, ", "")  # the table in version 1
 PLANNED = (
     "CREATE TABLE planned(sweep TEXT NOT NULL, place INTEGER NOT NULL, parameters TEXT NOT NULL, "
     "guess REAL NOT NULL, PRIMARY KEY (sweep, place)) STRICT, WITHOUT ROWID"
@@ -23,7 +23,7 @@ PLAN = """INSERT INTO planned VALUES ('fig3', 0, '{"n":1}', 1.5), ('fig3', 1, '{
 
 
 def insert(point, checksum=None):
-    """The statement for a point of the newest version."""
+    """The SQL statement that inserts a point, in the newest version."""
 
     def part(value):
         if isinstance(value, float):
@@ -43,7 +43,7 @@ ROWS_1 = (PLAN, *map(insert_1, POINTS))
 
 
 def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=(), version=2):
-    """A store of small pages, with further statements; `header` is (place, bytes) to be put in."""
+    """A store with small pages after further statements; `header` has (offset, bytes) to overwrite."""
     database = sqlite3.connect(":memory:", isolation_level=None)
     for statement in (
         "PRAGMA page_size = 512",
@@ -56,7 +56,7 @@ def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=(), version=2):
         database.execute(statement)
     content = bytearray(database.serialize())
     database.close()
-    # Which SQLite wrote it last: the same for every one.
+    # The version of SQLite that wrote the file last, made the same everywhere.
     for place, change in ((92, content[24:28] + struct.pack(">I", 3040000)), *header):
         content[place : place + len(change)] = change
     return bytes(content)

@@ -1,4 +1,4 @@
-// libFuzzer's entry point, the same for every target.
+// The entry point for libFuzzer, the same for every target.
 #include <cstdint>
 
 #include <tamis/error.h>

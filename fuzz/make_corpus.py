@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Write the seed corpora: for each parser, small valid files and one of each kind of broken one.
+"""Write the seed corpora: for each parser, small valid files and one file of each kind of damage.
 
-Files called valid… must be accepted, which the replay programs check.
+The replay programs check that files called valid… are accepted.
 
-Deterministic, standard library only. Running it again gives the same files.
+The script uses the standard library only and always writes the same files.
 
     fuzz/make_corpus.py [FOLDER]      default: corpus/ beside this script
 """
@@ -25,7 +25,7 @@ SIZES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8, "I8": 1, "I16": 2, "I32": 4, "
 
 
 def raw_safetensors(header, data=b""):
-    """A file with that header, given as JSON text or bytes."""
+    """A file with the given header, which is JSON text or bytes."""
     header = header.encode() if isinstance(header, str) else header
     return struct.pack("<Q", len(header)) + header + data
 
@@ -118,7 +118,7 @@ def trace_tensors():
 
 def trace_seeds():
     def spoilt(metadata=None, **tensors):
-        """The valid trace with changes; a name is written with __ for the dots; None removes."""
+        """The valid trace with changes. Tensor names have __ for dots; None removes an entry."""
         changed = trace_tensors() | {name.replace("__", "."): tensor for name, tensor in tensors.items()}
         entries = TRACE_METADATA | (metadata or {})
         return safetensors({name: tensor for name, tensor in changed.items() if tensor is not None},
@@ -174,7 +174,7 @@ def witness_seeds():
     inputs = {name: ("F64", [2, 2], doubles) for name in ("x", "w_q", "w_k")}
 
     def spoilt(metadata=None, given=None, **changed):
-        """A valid witness with changes; None removes."""
+        """A valid witness with changes; None removes an entry."""
         entries = conditions | (metadata or {})
         named = (tensors if given is None else given) | changed
         return safetensors({name: tensor for name, tensor in named.items() if tensor is not None},

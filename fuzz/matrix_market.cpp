@@ -1,5 +1,5 @@
-// Reads a Matrix Market file, and finds the kinds of its columns: as many as nonzeros, and one of
-// empty ones.
+// Reads a Matrix Market file and groups its columns into kinds. There may be at most one kind for
+// each nonzero and one for empty columns.
 #include <algorithm>
 
 #include "lab/pattern/parsers.h"

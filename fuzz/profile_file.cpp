@@ -1,4 +1,5 @@
-// Reads a whole profile, compares it with itself, and writes what was read.
+// Reads a whole profile and compares it with itself. Writing it, reading that text and writing it
+// again must give the same text.
 #include "lab/profile/profile_file.h"
 #include "target.h"
 

@@ -1,4 +1,4 @@
-// Reads TREC qrels, without their empty topics and whole.
+// Reads TREC qrels twice: once dropping topics without a relevant document, once refusing them.
 #include "lab/pattern/parsers.h"
 #include "target.h"
 

@@ -1,5 +1,5 @@
-// Reads a refutation, writes what was read, and checks it against two small patterns: all pairs of
-// six, and a square one that has a sign conflict.
+// Reads a refutation, checks that writing and reading it again preserves it, and checks it against
+// two small patterns: all pairs of six columns, and a square pattern with a sign conflict.
 #include <string>
 #include <vector>
 
@@ -44,8 +44,8 @@ void fuzz_one(std::span<const std::byte> bytes) {
       tamis::lab::check_refutation(conflict, refutation);
   for (const auto* check : {&of_pairs, &of_conflict})
     if (check->holds != check->why.empty()) __builtin_trap();
-  // Pairs of six have a witness of four columns; the other pattern one of one column, but for
-  // hidden size 1.
+  // These refutations would be wrong: the pairs of six have a witness of dimension 4, and the other
+  // pattern has one of dimension 1 unless the hidden size is 1.
   if (of_pairs.holds && refutation.dim > 3) __builtin_trap();
   if (of_conflict.holds && (refutation.dim > 1 || refutation.hidden != 1)) __builtin_trap();
 }

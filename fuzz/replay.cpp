@@ -1,6 +1,6 @@
-// Runs a target on the files and folders given, without libFuzzer: how the tests replay the corpora
-// under any compiler and sanitizer. Fails if there was nothing to run, or if a file whose name
-// begins with "valid" was refused.
+// Runs a target on the given files and folders without libFuzzer, so that the tests can replay the
+// corpora under any compiler and sanitizer. Fails if there is no file, or if a file whose name
+// begins with "valid" is rejected.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

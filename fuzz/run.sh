@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every fuzz target for SECONDS, each on a copy of its seed corpus, and fails at the first that
-# finds a bug. What libFuzzer says and finds is kept under build/fuzz/runs: TARGET.log, new inputs in
-# TARGET/, and a crashing one as TARGET-crash-….
+# Runs every fuzz target for SECONDS, each on a copy of its seed corpus, and fails at the first
+# target that finds a bug. Results are kept under build/fuzz/runs: the output of libFuzzer in
+# TARGET.log, new inputs in TARGET/, and an input that crashes as TARGET-crash-….
 #   usage: fuzz/run.sh SECONDS [TARGET…]
 set -eu
 
@@ -22,7 +22,7 @@ for target in "$@"; do
   kept=build/fuzz/runs/$target
   mkdir -p "$kept"
   cp fuzz/corpus/"$target"/* "$kept"/
-  # 512 MB is far above what any input of 64 KB may cost: more is a bug too.
+  # No input of 64 KB may need nearly as much as 512 MB: an allocation above that is a bug too.
   if build/fuzz/fuzz/fuzz_"$target" "$kept" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
     -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -artifact_prefix="$kept-" >"$kept.log" 2>&1; then
     echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$kept.log") inputs, no bug found"

@@ -1,5 +1,6 @@
-// Opens a store of sweeps for reading and asks it all it can be asked. SQLite reads files alone, so
-// the bytes go through one in a folder of this process, and what SQLite makes beside it goes too.
+// Opens a store of sweeps for reading and calls all of its queries. SQLite can only read files, so
+// the bytes are written to one in a temporary folder of this process. That file and those which
+// SQLite creates beside it are removed before every run.
 #include <tamis/lab/store.h>
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// What every fuzz target is: one parser on bytes in memory. It may fail in one way only, by
-// throwing tamis::Error; anything else, a sanitizer's report above all, is a bug.
+// The interface of a fuzz target, which runs one parser on bytes in memory. The only failure
+// allowed is a tamis::Error exception. Anything else, such as a sanitizer's report, is a bug.
 #pragma once
 
 #include <cstddef>

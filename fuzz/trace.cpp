@@ -1,4 +1,4 @@
-// Opens a trace and reads all that each layer says it has.
+// Opens a trace and reads everything that each layer contains.
 #include <tamis/lab/trace.h>
 #include "lab/io/parsers.h"
 #include "target.h"

@@ -1,4 +1,5 @@
-// Opens a witness and, where one of its forms is small, verifies it against a diagonal.
+// Opens a witness and, if it has at most 64 rows and columns, verifies it
+// against a diagonal pattern.
 #include <tamis/lab/verify.h>
 #include "lab/io/parsers.h"
 #include "lab/verify/witness_checks.h"

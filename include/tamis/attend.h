@@ -1,4 +1,5 @@
-// Attention over a cache in planes: reads what a budget asks for and certifies what was left out.
+// Attention over a cache. It reads only as much of the keys and values as a budget asks for, and
+// returns for every row bounds on the distance from exact attention (a certificate).
 #pragma once
 
 #include <cstddef>
@@ -16,44 +17,48 @@
 
 namespace tamis {
 
-/// Query rows per KV head (queries times the query heads that share it) of one sequence up to which
-/// attention is sparse. More are prefill: every block is decoded once for all rows.
+/// The most query rows per KV head of one sequence (its queries times the query heads that share
+/// the KV head) for which attention is sparse. A call with more rows is treated as prefill: every
+/// block is decoded once for all rows.
 inline constexpr std::int64_t most_sparse_rows = 64;
-/// Rows that are worked on at once; more sparse rows take several passes.
+/// The number of rows that sparse attention works on at once. More rows take several passes.
 inline constexpr std::int64_t pass_rows = 16;
 
-/// The sequences that a call is about, with how many queries each, and what each query sees.
+/// The sequences of a call, the number of queries of each, and how many tokens each query sees.
 struct Batch {
   std::span<const Sequence> sequences;
   std::span<const std::int64_t> queries;  ///< one per sequence, ≥ 0
-  /// One per query, sequence after sequence: it sees tokens 0 … seen − 1. Empty: the last query of
-  /// a sequence sees all of its tokens, the one before it one less, and so on.
+  /// One number per query, sequence after sequence: the query sees tokens 0 … seen − 1. If empty,
+  /// the last query of a sequence sees all of its tokens, the query before it one token less, and
+  /// so on.
   std::span<const std::int64_t> seen;
 };
 
-/// A batch, checked and cut into pieces of work. Made once a step, used for the caches of all
-/// layers, which must have as many heads and hold the same sequences at the same lengths.
+/// A batch, checked and divided into work items. A plan is made once per decoding step and used for
+/// the caches of all layers, which must have the same numbers of heads and hold the same sequences
+/// with the same lengths.
 class TAMIS_API Plan {
  public:
   /// Throws `usage` if a sequence is missing, or a query sees more tokens than there are.
   Plan(const Cache& cache, const Batch& batch);
 
+  /// One sequence of the batch.
   struct Part {
     Sequence sequence;
-    std::int64_t tokens;       ///< of the sequence when planned
-    std::int64_t first_query;  ///< among the queries of all sequences
+    std::int64_t tokens;       ///< the sequence's length when the plan was made
+    std::int64_t first_query;  ///< index of its first query among the queries of all sequences
     std::int64_t queries;
   };
-  /// Some query rows of one KV head of one sequence: rows that are query i / group of its sequence
-  /// and head i % group of those that share the KV head, for i = first_row … first_row + rows − 1.
+  /// Rows first_row … first_row + rows − 1 of one KV head of one sequence. Row i is query i / group
+  /// of the sequence and query head i % group of the `group` heads that share the KV head.
   struct Item {
-    std::int64_t part;
+    std::int64_t part;  ///< index into parts()
     std::int64_t head;  ///< KV head
     std::int64_t first_row;
     std::int64_t rows;
   };
   [[nodiscard]] std::span<const Part> parts() const { return parts_; }
-  /// In the order in which they are begun: long sequences first.
+  /// The items in the order in which work on them starts: long sequences first.
   [[nodiscard]] std::span<const Item> items() const { return items_; }
   [[nodiscard]] std::span<const std::int64_t> seen() const { return seen_; }
   [[nodiscard]] std::int64_t queries() const { return static_cast<std::int64_t>(seen_.size()); }
@@ -61,104 +66,123 @@ class TAMIS_API Plan {
   [[nodiscard]] std::int64_t kv_heads() const { return kv_heads_; }
 
  private:
-  std::int64_t query_heads_, kv_heads_;  ///< of the cache that it was made for
+  std::int64_t query_heads_, kv_heads_;  ///< of the cache that the plan was made for
   std::vector<Part> parts_;
   std::vector<Item> items_;
   std::vector<std::int64_t> seen_;
 };
 
-/// Rows of queries or outputs, strides in elements: query i of all sequences' queries, head h,
-/// channel c is element i·query_stride + h·head_stride + c.
+/// Rows of queries in the caller's memory. Strides are in elements: for query i (counted over all
+/// sequences), channel c of head h is element i·query_stride + h·head_stride + c.
 struct QueryRows {
   const void* data = nullptr;
   DType dtype = DType::f32;  ///< f32, f16 or bf16
   std::int64_t query_stride = 0;
   std::int64_t head_stride = 0;
 };
+/// Rows of outputs, laid out like QueryRows.
 struct OutputRows {
   void* data = nullptr;
-  DType dtype = DType::f32;  ///< rounded to nearest; `error` of a certificate includes that
+  DType dtype = DType::f32;  ///< rounded to nearest; a certificate's `error` includes the rounding
   std::int64_t query_stride = 0;
   std::int64_t head_stride = 0;
 };
 
-/// What a row's result is.
+/// Whether a row met its budget.
 enum class Reached : std::uint8_t {
-  met = 0,          ///< the budget
-  stored_bits = 1,  ///< a mass budget was not proved: all stored bits were read, and prove `tau`
-  look_alone = 2,   ///< a budget of bytes was exceeded by what is read anyway: the first look, raw
-                   ///< tokens, or everything where attention is dense
-  not_finite =
-      3,  ///< the query, or its logits, are not finite: output NaN, certificate of infinities
+  /// The budget was met.
+  met = 0,
+  /// A mass budget was not proved: all stored bits were read, and they prove only `tau`.
+  stored_bits = 1,
+  /// A budget of bytes was exceeded by what is read in any case: the first look (a plane or two of
+  /// every key) and raw tokens, or everything where attention is dense.
+  look_alone = 2,
+  /// The query or its logits are not finite. The output is NaN and the bounds are infinite.
+  not_finite = 3,
 };
+/// Returns a short description of the value (a static string).
 [[nodiscard]] TAMIS_API const char* words_for(Reached reached);
 
-/// Why everything was read.
+/// Whether attention was dense, that is, read all planes of all keys and values, and why.
 enum class Dense : std::uint8_t {
-  no = 0,
-  short_sequence = 1,  ///< fewer tokens than dense_below, or all of them raw
+  no = 0,              ///< attention was sparse
+  short_sequence = 1,  ///< the queries see fewer tokens than dense_below, or only raw tokens
   prefill = 2,         ///< more than most_sparse_rows rows per KV head
-  wide = 3,            ///< bounds so wide that sparse reading could not say anything
+  wide = 3,            ///< the bounds of a sparse reading would be too wide to be useful
 };
+/// Returns a short description of the value (a static string).
 [[nodiscard]] TAMIS_API const char* words_for(Dense dense);
 
-/// How sure the bounds of a certificate are.
+/// How reliable the bounds of a certificate are.
 enum class Grade : std::uint8_t {
-  proved = 0,  ///< they hold: deterministic, rounding included, derived in docs/certificates.md
+  proved = 0,  ///< deterministic bounds that include rounding, derived in docs/certificates.md
 };
 
-/// For one query of one head. What was read is counted once per KV head and pass: rows that share a
-/// KV head share the reading, and each of their certificates holds the same counts.
+/// What is proved about the result of one query of one head, and how much was read for it. Rows
+/// that share a KV head in one pass share what is read, so each of their certificates holds the
+/// same counts, in which everything that was read is counted once.
 struct Certificate {
-  double tau =
-      0;  ///< total-variation distance between exact attention and the weights used, at most
-  double error = 0;      ///< ‖out − exact‖₂, at most
-  double lse_error = 0;  ///< |lse − exact|, at most
+  /// Upper bound on the total-variation distance between the weights of exact attention and the
+  /// weights used.
+  double tau = 0;
+  double error = 0;      ///< upper bound on ‖out − exact‖₂
+  double lse_error = 0;  ///< upper bound on |lse − exact|
   Reached reached = Reached::met;
   Dense dense = Dense::no;
   Grade grade = Grade::proved;
-  std::int64_t raw_keys = 0;  ///< read as appended
-  std::int64_t keys[4] =
-      {};  ///< coded keys by the deepest level read; with raw_keys, the keys seen
-  std::int64_t raw_values = 0;
-  std::int64_t centre_values =
-      0;  ///< for which the mean of their block stands, or nothing where keys are dropped
+  std::int64_t raw_keys = 0;  ///< keys read as they were appended
+  /// Coded keys by the deepest level read (level l uses planes 0 … l). Together with raw_keys these
+  /// are all keys seen.
+  std::int64_t keys[4] = {};
+  std::int64_t raw_values = 0;  ///< values read as they were appended
+  /// Values that were not read: the mean of their block was used in their place or, where the
+  /// budget drops their keys, nothing.
+  std::int64_t centre_values = 0;
   std::int64_t values[4] = {};   ///< coded values by the deepest level read
-  std::int64_t bytes = 0;        ///< of everything read, headers included
-  std::int64_t dense_bytes = 0;  ///< of the keys and values seen, at 16 bits a number
+  std::int64_t bytes = 0;        ///< bytes of everything read, headers included
+  std::int64_t dense_bytes = 0;  ///< bytes of the keys and values seen, at 16 bits per number
 };
 
-/// What is saved where there is a choice.
+/// Whether to save bytes or time where there is a choice.
 enum class Prefer : std::uint8_t {
-  bytes = 0,  ///< the first look reads one plane of every key
-  time = 1,   ///< it reads two at once, but for budgets of bytes: more bytes, fewer keys to come
-              ///< back to
+  /// The first look reads one plane of every key.
+  bytes = 0,
+  /// For mass budgets the first look reads two planes of every key. This reads more bytes, but
+  /// fewer keys have to be read again later.
+  time = 1,
 };
 
 struct AttendOptions {
   Prefer prefer = Prefer::bytes;
-  /// Queries that see fewer tokens are computed from all planes. ≥ 0.
+  /// Attention is dense for a pass (pass_rows rows or fewer of one KV head) in which every query
+  /// sees fewer tokens than this. ≥ 0.
   std::int64_t dense_below = 0;
-  /// Planes that the first look reads of all keys: 1, 2, or 0 for what `prefer` says.
+  /// The number of planes that the first look reads of every key: 1 or 2, or 0 to let `prefer`
+  /// decide. Budgets of kind topk, power and window always use 1.
   int look = 0;
-  /// Share of a mass budget that reading values may add to the error, relative to the values'
-  /// spread.
+  /// With a mass budget EPS, values are read such that they are expected to add at most
+  /// value_share·EPS times their spread to the error. The spread is the root mean square distance
+  /// of values from the mean of their block, averaged over blocks.
   double value_share = 0.4;
 };
 
-/// Where results go. Row (query i, head h) is element i·query_heads + h of lse and certificates.
+/// Where attend() writes its results. Element i·query_heads + h of `lse` and of `certificates` is
+/// for query i and head h.
 struct Results {
   OutputRows out;
   std::span<float> lse;  ///< log Σ exp(logit), natural logarithm; −inf for a row without keys
-  std::span<Certificate> certificates;  ///< one per row, or none
+  std::span<Certificate> certificates;  ///< one per row, or empty if none are wanted
 };
 
-/// Attention of every query of `plan` over its sequence, reading only what `budgets` need: one for
-/// all query heads, or one for each; heads that share a KV head need budgets of one kind.
+/// Computes attention of every query of `plan` over its sequence and reads only what `budgets` ask
+/// for. `budgets` holds one budget for all query heads, or one for each; heads that share a KV head
+/// need budgets of the same kind. Throws `usage` if an argument is out of range or does not fit the
+/// plan or the cache.
 ///
-/// Safe to call from many threads on one Cache, each with its own Workspace; excludes only changes
-/// to the sequences of its plan. Allocates nothing once the workspace has seen a call as large.
-/// Same bits for any number of threads; a sequence's bits do not depend on the rest of the batch.
+/// Threads may call this at once on one Cache, each with its own Workspace, as long as no call
+/// changes a sequence of the plan meanwhile. Allocates nothing once the workspace has been used for
+/// a call as large as this one. The result has the same bits for any number of threads, and that of
+/// a sequence does not depend on the rest of the batch.
 TAMIS_API void attend(const Cache& cache, const Plan& plan, const QueryRows& queries,
                       std::span<const Budget> budgets, const AttendOptions& options,
                       Workspace& workspace, const Results& results);

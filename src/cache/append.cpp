@@ -1,6 +1,6 @@
-// Appends to many sequences at once, all or nothing: everything that can fail is done behind the
-// ends of the sequences' lists first. Pages are worked on in windows, so that a long append never
-// holds many pages both raw and coded.
+// Appends tokens to many sequences at once: either all of them become longer or none does.
+// Everything that can fail is done first, where no view shows it. Pages are worked on in windows,
+// so that a long append never holds many pages both raw and coded.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,9 +19,9 @@ using cache::Extension;
 using cache::Incoming;
 using cache::most_tokens;
 
-/// Pages that are worked on together.
+/// The number of pages that are worked on together.
 constexpr std::size_t window_pages = 64;
-/// Below so many bytes to copy, waking another thread takes longer than it saves.
+/// If fewer bytes than this are copied, waking another thread takes longer than it saves.
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t{1} << 18;
 
 void check_dtype(DType given, DType kept, const char* what) {
@@ -38,7 +38,7 @@ void check_rows(const Rows& rows, DType kept, const char* what) {
   if (rows.data == nullptr) core::fail(Code::usage, "the {} are a null pointer", what);
 }
 
-/// The sequences of a call and what happens to each. Ends with all of them longer, or none.
+/// One call of append. The destructor rolls back every sequence that was not committed.
 class Append {
  public:
   Append(Cache::Impl& impl, const Incoming& rows, Workspace& workspace)
@@ -68,7 +68,7 @@ class Append {
   Extension* growths_ = nullptr;
   std::size_t count_ = 0;
   std::array<Step, window_pages> window_;
-  std::size_t steps_ = 0;  ///< of the window
+  std::size_t steps_ = 0;  ///< how many steps the window holds
 };
 
 static_assert(std::is_trivially_destructible_v<Extension>, "extensions lie in scratch memory");
@@ -97,8 +97,8 @@ void Append::plan(std::span<const Sequence> sequences, std::span<const std::int6
       return static_cast<std::int64_t>(s) * rows.sequence_stride;
     };
     new (growths_ + count_++) Extension(contents, impl_.options, tokens[s],
-                                     {offset(keys) + first(keys) * keys.token_stride,
-                                      offset(values) + first(values) * values.token_stride});
+                                        {offset(keys) + first(keys) * keys.token_stride,
+                                         offset(values) + first(values) * values.token_stride});
     row += tokens[s];
   }
 }
@@ -145,7 +145,7 @@ void Append::encode_window() {
   if (blocks == 0) return;
   const std::int64_t floats = cache::encode_scratch(impl_.store.layout());
   for (attention::Scratch& scratch : workspace_.worker)
-    (void)scratch.get(floats);  // here, where it may fail
+    (void)scratch.get(floats);  // allocated here because it may throw
   std::atomic<bool> finite{true};
   core::parallel_for(static_cast<std::int64_t>(blocks), workspace_.crew(),
                      [&](std::int64_t item, int) {
@@ -168,7 +168,8 @@ void Append::encode_window() {
   for (std::size_t b = 0; b < blocks; ++b) window_[coded[b]].extension->finish(window_[coded[b]]);
 }
 
-/// The first of the call, so that the sentence does not depend on who found one first.
+/// Reports the first such number of the call, so that the message does not depend on which thread
+/// found one first.
 void Append::fail_not_finite() const {
   for (std::size_t g = 0; g < count_; ++g) growths_[g].check_finite(rows_, sequences_[g]);
   core::fail(Code::internal, "the rows of an append changed while they were read");

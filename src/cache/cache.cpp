@@ -101,7 +101,7 @@ void Cache::fork(Sequence from, std::int64_t tokens, Sequence to) {
 
 void Cache::remove(Sequence sequence) {
   Impl& impl = inside();
-  std::unique_ptr<cache::Contents> contents;  // destroyed when others may go on
+  std::unique_ptr<cache::Contents> contents;  // destroyed after the lock is released
   {
     const std::unique_lock lock(impl.mutex);
     const auto found = impl.sequences.find(sequence);

@@ -9,17 +9,17 @@
 namespace tamis::cache {
 namespace {
 
-// What encoding makes of numbers up to largest_coded = 2^55. The largest is 2^14 … 2^15 units, and
-// the unit of a block of zeros is 2^-100; a step is at least 2^-14 units and at most an eighth of
-// the widest distance from a centre, 2^16 units. So nothing decoded is beyond 2^59, and no sum of
-// squares of a row overflows.
+// The range of what encoding produces from numbers up to largest_coded = 2^55. The largest number
+// of a block is 2^14 … 2^15 units, and the unit of a block of zeros is 2^-100. A step is at least
+// 2^-14 units and at most an eighth of the largest distance from a centre, 2^16 units. So no
+// decoded number exceeds 2^59, and no sum of squares of a row overflows.
 constexpr float least_unit = 0x1p-100F;
 constexpr float largest_unit = 0x1p41F;
 constexpr std::uint16_t f16_magnitude = 0x7FFF;
 constexpr std::uint16_t largest_centre = 0x7800;  // 2^15
 constexpr std::uint16_t least_step = 0x0400;      // 2^-14
-constexpr std::uint16_t largest_step = 0x7400;    // 2^14: an eighth of 2^16, and room for rounding
-constexpr float largest_norm = 0x1p62F;  // of 1,024 channels up to 2^56, and room for rounding
+constexpr std::uint16_t largest_step = 0x7400;    // 2^14: an eighth of 2^16, with room for rounding
+constexpr float largest_norm = 0x1p62F;  // 2^61 for 1,024 channels of 2^56, with room for rounding
 
 bool right_unit(float unit) {
   int exponent = 0;
@@ -40,7 +40,7 @@ bool right_norms(const BlockHead& head) {
          above_levels(head.value_missing);
 }
 
-/// Both are 0 in channels that only fill up a row.
+/// Padding channels must have a centre and a step of 0.
 bool right_channels(const std::uint16_t* centre, const std::uint16_t* step, std::int64_t dim,
                     std::int64_t padded) {
   for (std::int64_t c = 0; c < padded; ++c) {

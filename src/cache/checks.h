@@ -1,5 +1,5 @@
-// What a block from a file must be before attention may read it: whatever the file held, no later
-// step meets a number that encoding never writes.
+// Checks a block that was read from a file before attention may use it. After the checks no centre,
+// step, unit or norm has a value that encoding never writes, whatever the file contained.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace tamis::cache {
 
-/// Throws `input`, naming the file and what is wrong, unless the records of all KV heads on page 0
-/// are such as a block of `levels` levels whose tokens 0 … sinks − 1 and `raw_tokens` in all are
-/// raw may have. Returns which tokens are raw.
+/// Checks the records of all KV heads on page 0 of a block with `levels` levels and `raw_tokens`
+/// raw tokens, among them tokens 0 … sinks − 1. Returns which tokens are raw. Throws `input`,
+/// naming the file and what is wrong, if a record has a value that encoding never writes.
 TokenMask check_records(const std::string& file, const Layout& layout, int levels,
                         std::int64_t sinks, std::int64_t raw_tokens, const std::byte* page0);
 

@@ -16,7 +16,7 @@ std::size_t bytes_of(const std::vector<T>& list) {
   return list.capacity() * sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers too
 }
 
-/// How many raw tokens of a block are among its first `tokens`.
+/// Returns how many raw tokens of a block are among its first `tokens` tokens.
 std::int32_t raw_among(const RawRun& run, std::int64_t tokens) {
   return static_cast<std::int32_t>(std::lower_bound(run.place, run.place + run.count, tokens) -
                                    run.place);
@@ -126,9 +126,9 @@ void Contents::truncate(std::int64_t tokens) noexcept {
   drop_raw_pages(0);
   if (tokens <= coded_.back().first) drop_kept();
   while (!coded_.empty() && tokens <= coded_.back().first) drop_last_block();
-  if (kept_ != nullptr) {  // still the last block's, which becomes raw again
+  if (kept_ != nullptr) {  // the cut is in the last block: its tokens become raw again
     drop_last_block();
-    pages_.push_back(kept_);  // there is room: it was listed before it was coded
+    pages_.push_back(kept_);  // has capacity: the page was in this list before it was encoded
     kept_ = nullptr;
   } else if (!coded_.empty() && tokens < coded_tokens()) {
     shorten_last_block(tokens - coded_.back().first);
@@ -150,7 +150,7 @@ void Contents::shed(int levels, std::int64_t tokens) noexcept {
 
 std::unique_ptr<Contents> Contents::fork(std::int64_t tokens) const {
   auto to = std::make_unique<Contents>(store_);
-  std::size_t blocks = 0;  // that begin before `tokens`
+  std::size_t blocks = 0;  // those that begin before `tokens`
   while (blocks < coded_.size() && coded_[blocks].first < tokens) ++blocks;
   const std::int64_t coded = coded_tokens();
   const bool into_last = blocks > 0 && blocks == coded_.size() && tokens < coded;

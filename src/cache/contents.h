@@ -1,5 +1,5 @@
-// What one sequence holds: coded blocks, then raw pages; and the lists of both that attention
-// reads.
+// The contents of one sequence: its coded blocks and, after them, its raw pages, with the lists of
+// both that attention reads.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace tamis::cache {
 
-/// The longest sequence: beyond what any machine holds, and far from where sums and products of
-/// sizes overflow.
+/// The length limit of a sequence. It is more than any machine can hold, and small enough that sums
+/// and products of sizes do not overflow.
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 
-/// Coded blocks come first, with 128 tokens each or fewer where the sequence was cut; then raw
-/// pages, all full but the last. The last block's raw page is kept, in no view, so that tokens of
-/// it can be taken back without loss; a block that became the last by a cut has none.
+/// Coded blocks come first. Each has 128 tokens, or fewer where the sequence was truncated. Raw
+/// pages follow, all of them full except the last. The raw page of the last block is kept, although
+/// no view shows it, so that the block's tokens can become raw again without loss. A block that
+/// became the last one by truncation has no such page.
 class Contents {
  public:
   explicit Contents(Store& store) : store_(store) { count_lists(); }
@@ -29,26 +30,28 @@ class Contents {
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
   [[nodiscard]] SequenceView view() const { return {tokens_, coded_, runs_}; }
 
-  /// Whether the append of this number names it for the first time.
+  /// Records that append number `call` names this sequence. Returns false if it was named by that
+  /// append before.
   [[nodiscard]] bool name_in(std::uint64_t call) { return std::exchange(call_, call) != call; }
 
-  /// A sequence of the first `tokens` tokens that shares their memory.
+  /// Returns a sequence of the first `tokens` tokens, which shares their memory.
   [[nodiscard]] std::unique_ptr<Contents> fork(std::int64_t tokens) const;
   void truncate(std::int64_t tokens) noexcept;
-  /// Drops the planes from `levels` on of the blocks that lie wholly before `tokens`.
+  /// Drops planes `levels` and above of the blocks that lie wholly before position `tokens`.
   void shed(int levels, std::int64_t tokens) noexcept;
 
  private:
-  friend class Extension;        // extension.h: how a sequence becomes longer
-  friend class ContentsFile;  // file.h: how it is saved and loaded
+  friend class Extension;     // appends tokens (extension.h)
+  friend class ContentsFile;  // saves and loads (file.h)
 
   [[nodiscard]] std::int64_t coded_tokens() const {
     return coded_.empty() ? 0 : coded_.back().first + coded_.back().tokens;
   }
   [[nodiscard]] std::int64_t raw_tokens() const { return tokens_ - coded_tokens(); }
-  /// Lists can take so many more without allocating. What they take is counted.
+  /// Reserves space in the lists for so many more blocks and raw pages.
   void make_room(std::size_t blocks, std::size_t pages);
-  /// These need room. `block` is the next of blocks_ that coded_ does not list yet.
+  /// Adds a block to coded_ and its raw tokens to runs_; it must be the first of blocks_ that
+  /// coded_ does not list yet. This and list_raw_pages() need space reserved by make_room().
   void list_block(const Block& block, std::int64_t tokens, int levels) noexcept;
   void list_raw_pages() noexcept;
 
@@ -61,13 +64,13 @@ class Contents {
   Store& store_;
   std::int64_t tokens_ = 0;
   std::vector<CodedBlock> coded_;
-  std::vector<Block*> blocks_;   ///< of coded_
-  RawPage* kept_ = nullptr;      ///< of the last block
-  std::vector<RawPage*> pages_;  ///< of what is not coded
-  std::vector<RawRun> runs_;     ///< raw tokens of blocks, then pages
-  std::size_t block_runs_ = 0;   ///< of runs_
-  std::ptrdiff_t counted_ = 0;   ///< bytes of lists that the store knows of
-  std::uint64_t call_ = 0;       ///< the last append that named it, to tell a sequence named twice
+  std::vector<Block*> blocks_;   ///< the blocks of coded_, in the same order
+  RawPage* kept_ = nullptr;      ///< raw page of the last block, or null
+  std::vector<RawPage*> pages_;  ///< raw pages of the tokens after the last block
+  std::vector<RawRun> runs_;     ///< raw tokens of blocks, then those of pages_
+  std::size_t block_runs_ = 0;   ///< how many of runs_ belong to blocks
+  std::ptrdiff_t counted_ = 0;   ///< bytes of the lists as reported to the store
+  std::uint64_t call_ = 0;       ///< number of the last append that named this sequence
 };
 
 }  // namespace tamis::cache

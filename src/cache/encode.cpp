@@ -1,5 +1,5 @@
-// Codes of one KV head of a block and the bounds that its header holds, every one rounded up; the
-// constants are derived in docs/certificates.md, section "What the cache stores".
+// Computes the codes of one KV head of a block and the bounds in its header, each of which is
+// rounded up. The constants are derived in docs/certificates.md, section "What the cache stores".
 #include "cache/encode.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double u = attention::unit_roundoff;
 
-/// Also where floats are denormal.
+/// Returns a float that is at least x, also where floats are denormal.
 float rounded_up(double x) { return static_cast<float>(x * (1 + 0x1p-22) + 0x1p-149); }
 
 int type_of(DType dtype) {
@@ -23,14 +23,15 @@ int type_of(DType dtype) {
                                : kernels::kv_bf16;
 }
 
-/// Named parts of the scratch memory, for keys and then for values.
+/// Named parts of the scratch memory, used for keys and then for values.
 struct Scratch {
-  float* rows;  // 128 × d32, where rows must be widened
-  float *low,
-      *sum;  // the highest numbers follow the lowest: their largest magnitude is taken at once
+  float* rows;  // 128 × d32, used if rows must be widened
+  // `low` holds the lowest number of each channel and right after them the highest ones, so that
+  // one pass finds the largest magnitude.
+  float *low, *sum;
   kernels::ChannelCodes channels;
   float* sums;          // (most_levels + 2) × 128
-  std::uint8_t* first;  // plane 0 of keys in rows
+  std::uint8_t* first;  // plane 0 of keys as rows, before it is put into tiles
 };
 
 std::int64_t widest(const Layout& layout) { return std::max(layout.key_d32, layout.value_d32); }
@@ -52,7 +53,7 @@ Scratch scratch_in(const Layout& layout, float* at) {
   return a;
 }
 
-/// The tokens that are coded.
+/// The tokens of a block that are not raw.
 struct Tokens {
   std::array<std::uint8_t, page_tokens> token;
   int count = 0;
@@ -66,13 +67,14 @@ Tokens coded_tokens(const EncodeSource& source) {
   return coded;
 }
 
-/// Rows of one side of a block as the kernels read them.
+/// The keys or the values of a block as the kernels read them.
 struct Side {
   kernels::TokenRows rows;
   int type;
 };
 
-/// As stored if the kernels can read that, else as floats padded with zeros.
+/// Returns the rows as they are if d is a multiple of 32, and otherwise as floats
+/// padded with zeros.
 Side side_of(const kernels::Kernels& kernels, DType dtype, const void* from, std::int64_t stride,
              std::int64_t d, std::int64_t d32, const Tokens& coded, float* widened) {
   const int type = type_of(dtype);
@@ -86,7 +88,7 @@ Side side_of(const kernels::Kernels& kernels, DType dtype, const void* from, std
   return {{widened, d32, coded.token.data(), coded.count}, kernels::kv_f32};
 }
 
-/// What is read next, fetched while rows are coded.
+/// The rows that will be read next, to be prefetched while others are encoded.
 kernels::RowsAhead values_ahead(const Layout& layout, const EncodeSource& source) {
   const std::int64_t size = size_of(source.dtype);
   return {source.values, source.value_stride * size, layout.value_dim * size};
@@ -97,25 +99,26 @@ kernels::RowsAhead keys_ahead(const Layout& layout, const EncodeSource& source) 
   return {source.next_keys, source.key_stride * size, layout.key_dim * size};
 }
 
-/// A power of 2 such that the largest of 2·d32 magnitudes is 2^14 … 2^15 units: smaller channels
-/// keep the 11 bits of f16 over 28 octaves, and no step vanishes.
+/// Returns a power of 2 such that the largest of 2·d32 magnitudes is 2^14 … 2^15 units. Then
+/// channels keep the 11 bits of f16 over 28 octaves, and no step vanishes.
 float unit_for(const kernels::Kernels& kernels, const float* low, std::int64_t d32) {
   const float largest = kernels.planes.largest(low, 2 * d32);
   const int exponent = largest > 0.0F ? std::ilogb(largest) - 14 : -100;
   return std::ldexp(1.0F, std::clamp(exponent, -100, 100));
 }
 
-/// What a side's sums say about its rows, in the units of the kernel.
+/// Upper bounds on norms from the kernels' sums of squares, in the units of these sums.
 class Norms {
  public:
   Norms(const kernels::Kernels& kernels, const float* sums, std::int64_t d32)
       : kernels_(kernels), sums_(sums), growth_(1 + (static_cast<double>(d32) / 16 + 20) * u) {}
 
-  /// Above every token's norm of row `which`, which counts `extra` for channels that are padding.
+  /// An upper bound, for all tokens, on the norms whose squares are row `which` of the sums. The
+  /// padding channels add `extra` to each sum.
   [[nodiscard]] double most(int which, double extra = 0) const {
     return root(kernels_.planes.largest(sums_ + which * page_tokens, page_tokens), extra);
   }
-  /// The same for a sum over channels.
+  /// The same for one sum over channels.
   [[nodiscard]] double root(double sum, double extra = 0) const {
     return std::sqrt(std::max(0.0, sum * growth_ - extra)) + 0x1p-69;
   }
@@ -126,7 +129,7 @@ class Norms {
   double growth_;
 };
 
-/// e_l² of a channel whose code is 0 and T as well.
+/// e_l² of a padding channel, where T and the code are 0.
 double padding_square(int levels, int level) {
   const double from_middle = (std::ldexp(1.0, 4 * (levels - 1 - level)) - 1) / 2;
   return from_middle * from_middle;
@@ -163,7 +166,7 @@ void encode_keys(const kernels::Kernels& kernels, const Layout& layout, int leve
   for (int l = 0; l < levels; ++l)
     head.key_missing[static_cast<std::size_t>(l)] =
         rounded_up(norms.most(l, padding * padding_square(levels, l)) * per_step + rounding);
-  // Level 0 by its own sum; the others are as near to y as their level comes.
+  // Level 0 has a sum of its own; for the other levels ‖ŷ_l‖ ≤ ‖y‖ + key_missing_l.
   const double first =
       norms.most(levels + 1, padding * padding_square(levels, 0)) * per_step + 17 * u * root_d;
   const float later = *std::max_element(head.key_missing.begin() + 1, head.key_missing.end());
@@ -265,7 +268,7 @@ void decode_head(const kernels::Kernels& kernels, const HeadBlock& block, int le
   alignas(64) std::uint8_t turned[kernels::tile_keys * 1024 / 2];
   const std::int64_t groups = layout.key_d32 / 8;
   for (std::int64_t j = first; j < first + count;) {
-    // Plane 0 back into rows, as far as the tile goes.
+    // Turns plane 0 of one tile back into rows.
     const std::int64_t end =
         std::min(first + count, (j / kernels::tile_keys + 1) * kernels::tile_keys);
     const std::uint8_t* tile =

@@ -1,7 +1,7 @@
-// Codes one KV head of a block, and reads codes back. Encoding has a fixed order of single
-// operations, so that every target makes identical bytes. Measured in readings of K and V by one
-// thread it costs 5 (8 bits) to 7 (16 bits) with AVX-512 and 8 to 11 with AVX2, decoding 3 to 5 and
-// 4 to 7.
+// Encodes and decodes one KV head of a block. Encoding performs its operations in a fixed order, so
+// that every target writes identical bytes. On one thread it takes as long as reading K and V 5
+// times (8 bits) to 7 times (16 bits) with AVX-512, and 8 to 11 times with AVX2; decoding takes as
+// long as 3 to 5 and 4 to 7 readings.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 
 namespace tamis::cache {
 
-/// Up to 128 tokens of one KV head: row j of keys is key_stride elements after row j − 1.
+/// Up to 128 tokens of one KV head in the caller's memory.
 struct EncodeSource {
   const void* keys;
   const void* values;
-  std::int64_t key_stride, value_stride;  ///< in elements
+  std::int64_t key_stride, value_stride;  ///< from one token's row to the next, in elements
   DType dtype;                            ///< f32, f16 or bf16; every number is finite
-  std::int32_t tokens;                    ///< 1 … 128; the codes of the rest are 0
-  /// Bit j: token j is kept raw, as every token with a number beyond largest_coded must be. No bits
-  /// from `tokens` on.
+  std::int32_t tokens;                    ///< 1 … 128; the codes of the other tokens are 0
+  /// Bit j: token j is kept raw, as every token with a number beyond largest_coded must be. Bits
+  /// from `tokens` on are 0.
   std::array<std::uint32_t, 4> raw;
-  /// Keys that are coded after these, of the same stride and fetched meanwhile; null for none.
+  /// The keys that will be encoded next, with the same stride; they are prefetched. May be null.
   const void* next_keys = nullptr;
 };
 
-/// Where the planes of one head go; as HeadBlock, but written.
+/// Where the record and planes of one head are written, laid out as in HeadBlock.
 struct HeadPages {
   std::byte* record;
   std::array<std::uint8_t*, most_levels> key_plane;
@@ -36,16 +36,16 @@ struct HeadPages {
 };
 HeadPages head_pages(const Layout& layout, std::byte* const* pages, int levels, std::int64_t head);
 
-/// Floats of scratch.
+/// Floats of scratch memory that encode_head needs.
 std::int64_t encode_scratch(const Layout& layout);
-/// Writes every byte of the head's record and planes.
+/// Encodes one KV head. Writes every byte of its record and planes.
 void encode_head(const kernels::Kernels& kernels, const Layout& layout, int levels,
                  const EncodeSource& source, float* scratch, const HeadPages& pages);
 
-/// The numbers that the first `levels` planes of tokens first … first + count − 1 stand for, as
-/// floats, rows of key_dim and value_dim `key_stride` and `value_stride` floats apart. Either may
-/// be null. Raw tokens get whatever their codes say. Decoding m + t·ŷ rounds: docs/certificates.md
-/// says by how much.
+/// Decodes tokens first … first + count − 1 from their first `levels` planes to rows of key_dim and
+/// value_dim floats, `key_stride` and `value_stride` floats apart. `keys` or `values` may be null.
+/// The rows of raw tokens are meaningless. The sum m + t·ŷ is rounded; docs/certificates.md bounds
+/// the error.
 void decode_head(const kernels::Kernels& kernels, const HeadBlock& block, int levels,
                  std::int64_t first, std::int64_t count, float* keys, std::int64_t key_stride,
                  float* values, std::int64_t value_stride);

@@ -10,7 +10,7 @@
 namespace tamis::cache {
 
 Extension::Extension(Contents& contents, const CacheOptions& options, std::int64_t tokens,
-               const Offsets& offsets)
+                     const Offsets& offsets)
     : contents_(&contents),
       sinks_(options.sinks),
       tokens_(tokens),
@@ -18,10 +18,9 @@ Extension::Extension(Contents& contents, const CacheOptions& options, std::int64
       raw_before_(contents.raw_tokens()),
       pages_before_(std::ssize(contents.pages_)),
       pages_after_((raw_before_ + tokens + page_tokens - 1) / page_tokens),
-      coded_pages_(
-          tokens == 0 || contents.tokens_ + tokens < options.raw_below
-              ? 0
-              : std::min((raw_before_ + tokens) / page_tokens, 1 + tokens / page_tokens)),
+      coded_pages_(tokens == 0 || contents.tokens_ + tokens < options.raw_below
+                       ? 0
+                       : std::min((raw_before_ + tokens) / page_tokens, 1 + tokens / page_tokens)),
       blocks_before_(std::ssize(contents.blocks_)) {
   fill_first_ = std::max(coded_pages_, raw_before_ / page_tokens);
 }
@@ -78,7 +77,7 @@ std::int64_t Extension::bytes(const Step& step) const {
 }
 
 bool Extension::fill(const Step& step, const kernels::Kernels& kernels, const Incoming& rows,
-                  std::int64_t head) const {
+                     std::int64_t head) const {
   if (step.raw == nullptr) return true;
   const RawLayout& raw = contents_->store_.raw();
   std::byte* const page = step.raw->page.at;
@@ -121,7 +120,7 @@ void Extension::make_block(Step& step) {
 }
 
 void Extension::encode(const Step& step, const kernels::Kernels& kernels, const Incoming& rows,
-                    std::int64_t head, float* scratch) const {
+                       std::int64_t head, float* scratch) const {
   const Store& store = contents_->store_;
   const RawLayout& raw = store.raw();
   const BlockRows from = rows_of(step, rows, head);
@@ -148,8 +147,8 @@ void Extension::encode(const Step& step, const kernels::Kernels& kernels, const 
   }
 }
 
-/// A page that this call made and coded is not needed any more, but for the last one, which is
-/// kept: a long append holds few raw pages at a time.
+/// Releases a raw page that this call made and encoded, so that a long append holds few raw pages
+/// at a time. The last encoded page is kept, as the raw page of the last block.
 void Extension::finish(Step& step) noexcept {
   if (!step.coded || step.raw == nullptr || step.page < pages_before_ ||
       step.page == coded_pages_ - 1)

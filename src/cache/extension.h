@@ -1,6 +1,7 @@
-// How a sequence becomes longer: rows go into raw pages, whole pages are coded. Pages that a call
-// would fill and code and then give back are coded from the caller's rows. What is made along the
-// way lies behind the ends of the sequence's lists until all of the call is sure to succeed.
+// Appends tokens to one sequence: rows are copied into raw pages, and full pages are encoded. A
+// page that the same call would fill, encode and release is encoded directly from the caller's
+// rows. New pages and blocks stay invisible, behind the ends of the sequence's lists, until the
+// whole call is certain to succeed.
 #pragma once
 
 #include <cstdint>
@@ -11,80 +12,84 @@
 
 namespace tamis::cache {
 
-/// The keys and values of a call, and how the cache keeps them.
+/// The keys and values of a call, with the type in which the cache keeps them.
 struct Incoming {
   IncomingRows keys;
   IncomingRows values;
 };
 
-/// One sequence of a call.
+/// The part of an append that concerns one sequence.
 class Extension {
  public:
-  /// Where the sequence's first row begins, in elements.
+  /// The sequence's first row in the caller's memory, in elements from the start.
   struct Offsets {
     std::int64_t keys, values;
   };
   Extension(Contents& contents, const CacheOptions& options, std::int64_t tokens,
-         const Offsets& offsets);
+            const Offsets& offsets);
 
-  /// What happens to one raw page: rows from … to − 1 of it are filled, then it may be coded.
+  /// The work on one raw page: rows from … to − 1 are filled, then the page is encoded if `coded`.
   struct Step {
     Extension* extension;
-    std::int64_t page;  ///< of the sequence's raw pages
+    std::int64_t page;  ///< index among the sequence's raw pages
     std::int64_t from, to;
     bool coded;
-    RawPage* raw;    ///< from begin() on; null if the page is coded from the caller's rows
-    Block* block;    ///< from make_block() on
-    TokenMask mask;  ///< from mark_raw() on: tokens of the block that stay raw
+    RawPage* raw;    ///< set by begin(); null if the page is encoded from the caller's rows
+    Block* block;    ///< set by make_block()
+    TokenMask mask;  ///< set by mark_raw(): tokens of the block that stay raw
   };
-  /// They are numbered; raw pages that are neither filled nor coded have none.
+  /// The number of steps. Raw pages that are neither filled nor encoded have no step.
   [[nodiscard]] std::int64_t steps() const {
     return tokens_ == 0 ? 0 : coded_pages_ + pages_after_ - fill_first_;
   }
   [[nodiscard]] Step step(std::int64_t number);
 
-  /// Makes the lists long enough for all steps.
+  /// Reserves space in the sequence's lists for all steps.
   void make_room();
-  /// Finds or takes the page; one that others use too is copied. Steps begin in order.
+  /// Finds or allocates the page of a step; a shared page that will be written is copied. Steps
+  /// must begin in order.
   void begin(Step& step, const Incoming& rows);
-  /// How many bytes fill() copies for all KV heads.
+  /// How many bytes fill() copies for all KV heads together.
   [[nodiscard]] std::int64_t bytes(const Step& step) const;
-  /// Copies one KV head's rows into the page, if there is one. Returns whether all that it copied
-  /// is finite.
+  /// Copies the rows of one KV head into the page, if the step has one. Returns whether all copied
+  /// numbers are finite.
   [[nodiscard]] bool fill(const Step& step, const kernels::Kernels& kernels, const Incoming& rows,
                           std::int64_t head) const;
-  /// The following for steps that are coded: which tokens stay raw (returns whether all numbers are
-  /// finite), the block in order, one KV head's codes.
+  /// The next three functions are for steps with `coded`. This one determines which tokens stay
+  /// raw. Returns false if a number is not finite.
   [[nodiscard]] bool mark_raw(Step& step, const Incoming& rows) const;
+  /// Allocates the block. Must be called for the steps in order.
   void make_block(Step& step);
+  /// Writes the codes and the raw tokens of one KV head.
   void encode(const Step& step, const kernels::Kernels& kernels, const Incoming& rows,
               std::int64_t head, float* scratch) const;
-  /// Gives back a page that was needed for coding only.
+  /// Releases a page that was only needed for encoding.
   void finish(Step& step) noexcept;
 
-  /// One of these ends it.
+  /// Makes the new tokens part of the sequence.
   void commit() noexcept;
+  /// Removes everything that the steps have made.
   void roll_back() noexcept;
 
-  /// Throws `input` about the first number of the sequence's rows that is not finite, if there is
-  /// one.
+  /// Throws `input` for the first number in the sequence's new rows that is not finite. Returns if
+  /// all are finite.
   void check_finite(const Incoming& rows, Sequence sequence) const;
 
  private:
-  /// The rows of a page that is coded, wherever they are.
+  /// The rows of a page that is to be encoded, in the page or in the caller's memory.
   [[nodiscard]] BlockRows rows_of(const Step& step, const Incoming& rows, std::int64_t head) const;
 
   Contents* contents_;
   std::int64_t sinks_;
   std::int64_t tokens_;
   Offsets offsets_;
-  std::int64_t raw_before_;  ///< raw tokens before the call
-  std::int64_t pages_before_;
-  std::int64_t pages_after_;  ///< before coded ones leave
-  std::int64_t fill_first_;   ///< the first page that is filled and not coded
-  std::int64_t coded_pages_;
-  std::int64_t blocks_before_;
-  RawPage* copy_ = nullptr;  ///< of the last page, if others use it too
+  std::int64_t raw_before_;     ///< raw tokens after the last block before the call
+  std::int64_t pages_before_;   ///< raw pages before the call
+  std::int64_t pages_after_;    ///< raw pages after the call, including those that are encoded
+  std::int64_t fill_first_;     ///< the first page that is filled and not encoded
+  std::int64_t coded_pages_;    ///< how many raw pages are encoded; they are the first ones
+  std::int64_t blocks_before_;  ///< blocks before the call
+  RawPage* copy_ = nullptr;     ///< copy of the last page before the call, if that one is shared
 };
 
 }  // namespace tamis::cache

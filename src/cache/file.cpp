@@ -26,19 +26,19 @@ struct FileHead {
   std::array<char, 8> magic;
   std::uint32_t version;
   std::uint32_t bits;
-  std::array<char, 8> dtype;  ///< its name, filled up with zeros
+  std::array<char, 8> dtype;  ///< the name of the type, padded with zeros
   std::int64_t query_heads, kv_heads, key_dim, value_dim;
   float scale;
   std::uint32_t zero;
   std::int64_t sinks, raw_below;
   std::int64_t tokens;
   std::int64_t blocks;
-  std::int64_t kept;  ///< 1 if the last block's raw page is there, else 0
+  std::int64_t kept;  ///< 1 if the file holds the last block's raw page, else 0
 };
 static_assert(sizeof(FileHead) == 104 && std::is_trivially_copyable_v<FileHead>);
 
 struct BlockEntry {
-  std::int32_t tokens;  ///< that the sequence still has
+  std::int32_t tokens;  ///< tokens of the block that the sequence still has
   std::int32_t levels;
   std::int32_t raw_tokens;
 };
@@ -62,7 +62,7 @@ FileHead head_of(const Cache::Impl& cache) {
   return head;
 }
 
-/// Bytes with a checksum after each part.
+/// Writes bytes to a file, with a checksum after each part.
 class Writer {
  public:
   explicit Writer(const std::string& path) : file_(path) {}
@@ -109,7 +109,8 @@ class Reader {
   core::Hash hash_;
 };
 
-/// Calls use(bytes) for the first `count` rows of each KV head of a raw page for `rows` tokens.
+/// Calls use(bytes) for the first `count` keys and the first `count` values of each KV head, in a
+/// raw page that has room for `rows` tokens.
 template <class Byte, class Use>
 void for_each_row(const RawLayout& raw, Byte* page, std::int64_t rows, std::int64_t count,
                   const Use& use) {
@@ -134,7 +135,7 @@ void check_finite(const std::string& file, const RawLayout& raw, const std::byte
   });
 }
 
-/// Says what the file has in another way than the cache that it is to be loaded into.
+/// Throws `input` if the file was saved from a cache whose heads or options differ from this one's.
 void check_same_cache(const std::string& file, const FileHead& head, const FileHead& own) {
   const auto expect = [&](const char* what, auto saved, auto here) {
     if (saved != here)
@@ -157,7 +158,8 @@ void check_same_cache(const std::string& file, const FileHead& head, const FileH
     core::fail(Code::input, "{}: has a head that tamis does not write", file);
 }
 
-/// What the file says that it holds, with every claim checked that does not need its blocks.
+/// The head and the list of blocks of a file, checked as far as possible without
+/// reading the blocks.
 struct Outline {
   FileHead head;
   std::vector<BlockEntry> blocks;
@@ -215,13 +217,13 @@ Outline read_outline(const core::ByteSource& source, Reader& reader, const Cache
   return outline;
 }
 
-/// Throws unless the file has as many bytes as its outline asks for: after that, nothing takes more
-/// memory than a small multiple of them.
+/// Throws unless the file has exactly as many bytes as its outline requires. This limits the memory
+/// that loading takes to a small multiple of the file's size.
 void check_size(const core::ByteSource& source, const Outline& outline, const Store& store) {
   const RawLayout& raw = store.raw();
   const std::int64_t token =
       raw.kv_heads * static_cast<std::int64_t>(raw.key_bytes + raw.value_bytes);
-  // Every term is far below 2^62, and the sum is compared after each.
+  // This cannot overflow: every term is far below 2^62, and the sum is checked after each.
   std::int64_t bytes = static_cast<std::int64_t>(sizeof(FileHead)) + 2 * checksum_bytes;
   const auto add = [&](std::int64_t more) {
     bytes += more;
@@ -320,7 +322,7 @@ std::unique_ptr<Contents> ContentsFile::read(const core::ByteSource& source, Cac
   }
   const auto read_page = [&](std::int64_t count) {
     RawPage* const page = store.make_raw_page();
-    contents->pages_.push_back(page);  // there is room
+    contents->pages_.push_back(page);  // has capacity
     read_rows(reader, raw, page->page.at, page_tokens, count);
     reader.end_part();
     check_finite(file, raw, page->page.at, page_tokens, count);

@@ -1,4 +1,4 @@
-// The inside of a Cache: the sequences by name, and what they share.
+// The implementation of a Cache: its sequences by name, and the memory that they share.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,29 @@
 
 namespace tamis {
 
-/// The map is guarded; what a sequence holds stays where it is in memory, and only calls on that
-/// sequence, which exclude each other, look at it.
+/// `mutex` guards the map. The contents of a sequence stay at the same address and need no lock:
+/// only calls on that sequence use them, and a call that changes them excludes the others.
 struct Cache::Impl {
   Impl(const Heads& its_heads, const CacheOptions& its_options)
       : heads(its_heads), options(its_options), store(its_heads, its_options) {}
 
-  /// Throws `usage` if there is no such sequence.
+  /// Throws `usage` if the sequence does not exist.
   [[nodiscard]] cache::Contents& find(Sequence sequence) const;
-  /// Throws `usage` if there is one of this name.
+  /// Throws `usage` if the sequence exists, as check_absent() does.
   void insert(Sequence sequence, std::unique_ptr<cache::Contents> contents);
   void check_absent(Sequence sequence) const;
 
   Heads heads;
   CacheOptions options;
   cache::Store store;
-  std::atomic<std::uint64_t> calls{0};  ///< of append
+  std::atomic<std::uint64_t> calls{0};  ///< number of calls of append
   mutable std::shared_mutex mutex;
   std::unordered_map<Sequence, std::unique_ptr<cache::Contents>> sequences;
 };
 
 namespace cache {
 
-/// What `work` returns; the program's exhausted memory becomes an Error.
+/// Returns what `work` returns. Turns std::bad_alloc into an Error of code `internal`.
 template <class Work>
 auto with_memory(const Work& work) {
   try {

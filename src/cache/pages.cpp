@@ -19,7 +19,7 @@ constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
 }
 
-/// Whole pages from the system; huge ones where a multiple of them is asked for.
+/// Allocates whole pages from the operating system, and huge pages for a multiple of their size.
 class SystemMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) noexcept override try {
@@ -38,7 +38,7 @@ Memory& system_memory() {
   return memory;
 }
 
-/// What a slab of `pages` pages asks for: a whole huge page where that wastes little.
+/// Returns the size of a slab for `pages` pages: a whole huge page if that wastes little.
 std::size_t slab_bytes(std::size_t page_bytes, std::size_t pages) {
   const std::size_t bytes = rounded_up(page_bytes * pages, system_page);
   return bytes <= core::huge_page && bytes >= core::huge_page / 8 * 7 ? core::huge_page : bytes;
@@ -46,12 +46,12 @@ std::size_t slab_bytes(std::size_t page_bytes, std::size_t pages) {
 
 }  // namespace
 
-/// Unused pages that were used before are a list whose links lie in the pages themselves; those
-/// never used come after `fresh`.
+/// A slab. Pages that were given back form a linked list, with the links in the pages themselves.
+/// Pages from number `fresh` on were never used.
 struct Pages::Slab {
   std::byte* memory;
   std::size_t bytes;
-  std::size_t size;  ///< its number
+  std::size_t size;  ///< the number of its page size
   std::size_t pages;
   std::size_t used = 0;
   std::size_t fresh = 0;
@@ -93,7 +93,9 @@ Pages::Pages(Memory* memory, std::size_t capacity, std::span<const std::size_t> 
 
 std::size_t Pages::room() const { return capacity_ - std::min<std::size_t>(capacity_, taken_); }
 
-/// As large as all slabs of its size so far, from one page of the system to a huge one or one page.
+/// Allocates a slab as large as all slabs of this page size together, but at least one system page
+/// and at most one huge page. A slab has at least one page of its size. Near the capacity, slabs
+/// become smaller.
 Pages::Slab* Pages::make_slab_of(Size& size) {
   const std::size_t page = size.page_bytes;
   const std::size_t least = std::max<std::size_t>(1, system_page / page);

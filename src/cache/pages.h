@@ -1,6 +1,7 @@
-// Memory of a cache: pages of a few sizes, each size in slabs of its own, so that giving up all
-// pages of one kind (the lowest planes, say) gives whole slabs back. Taking and giving a page costs
-// a lock and a list's head; a page's bytes are whatever they were before.
+// The page allocator of a cache. Pages have a few sizes, and each size has slabs of its own,
+// so that releasing all pages of one kind (such as the lowest planes) releases whole slabs.
+// Taking or giving back a page costs a lock and a constant number of list operations. Pages
+// are not initialised.
 #pragma once
 
 #include <atomic>
@@ -22,32 +23,32 @@ class Pages {
     Slab* slab = nullptr;
   };
 
-  /// Null `memory` for the system's; `capacity` 0 for no limit. Sizes are multiples of 64, and 0
-  /// for one that is never asked for.
+  /// A null `memory` means the system's memory; a `capacity` of 0 means no limit. Page sizes are
+  /// multiples of 64; a size of 0 is allowed if no page of that size is ever taken.
   Pages(Memory* memory, std::size_t capacity, std::span<const std::size_t> page_bytes);
   /// All pages must have been given back.
   ~Pages() = default;
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  /// A page of the size of this number, aligned to 64 bytes. Throws `internal` if there is no more
-  /// memory.
+  /// Returns a page of size number `size`, an index into `page_bytes`, aligned to 64 bytes. Throws
+  /// `internal` if there is no more memory.
   Page take(std::size_t size);
-  /// A slab without a used page goes back to the memory at once, but for one of each size that is
-  /// in use.
+  /// Gives a page back. A slab without a used page is released at once, except that one such slab
+  /// is kept for each size of which other pages are in use.
   void give(Page page) noexcept;
 
-  /// Bytes of all slabs, and of these the ones in pages that are in use.
+  /// Bytes of all slabs, and of the pages in them that are in use.
   [[nodiscard]] std::size_t bytes() const { return taken_; }
   [[nodiscard]] std::size_t used_bytes() const { return used_; }
 
  private:
   struct Size {
     std::size_t page_bytes = 0;
-    std::size_t pages = 0;  ///< in all slabs
-    std::size_t used = 0;   ///< of these
-    Slab* open = nullptr;   ///< slabs with used and unused pages, a list
-    Slab* spare = nullptr;  ///< a slab without a used page
+    std::size_t pages = 0;  ///< pages in all slabs of this size
+    std::size_t used = 0;   ///< how many of them are in use
+    Slab* open = nullptr;   ///< list of the slabs with both used and unused pages
+    Slab* spare = nullptr;  ///< a slab without a used page, or null
   };
 
   Slab* make_slab_of(Size& size);

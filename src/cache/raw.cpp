@@ -9,14 +9,15 @@
 namespace tamis::cache {
 namespace {
 
-/// Whether the magnitude of one of `count` numbers of Bits is `limit` or more, by its bits; limit >
-/// 0. Adding what is missing from there to the sign bit carries into it, and never beyond it.
+/// Returns whether one of `count` numbers has a magnitude of at least `limit` > 0, compared as bit
+/// patterns of type Bits. It adds (sign bit − limit) to each magnitude: this sets the sign bit
+/// exactly if the magnitude is at least `limit`, and never carries into the next number.
 template <class Bits>
 bool any_from(const std::byte* numbers, std::int64_t count, Bits limit) {
   constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   constexpr auto per_word = static_cast<std::int64_t>(sizeof(std::uint64_t) / sizeof(Bits));
   constexpr std::uint64_t each =
-      ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});  // 1 in every number
+      ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});  // a 1 in the place of every number
   const std::uint64_t magnitudes = each * static_cast<Bits>(sign - 1);
   const std::uint64_t missing = each * static_cast<Bits>(sign - limit);
   std::uint64_t carried = 0;
@@ -36,8 +37,8 @@ bool any_from(const std::byte* numbers, std::int64_t count, Bits limit) {
 }
 
 struct Limits {
-  std::uint32_t infinite;  ///< bits of infinity
-  std::uint32_t beyond;    ///< of the least number beyond largest_coded; infinite if there is none
+  std::uint32_t infinite;  ///< bit pattern of infinity
+  std::uint32_t beyond;    ///< that of the smallest number above largest_coded, or of infinity
 };
 
 Limits limits(DType dtype) {

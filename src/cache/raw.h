@@ -1,4 +1,4 @@
-// Raw tokens: where their rows lie in a page, and how the caller's rows get there.
+// Raw tokens: the layout of their rows in a page, and copying the caller's rows into it.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace tamis::cache {
 
-/// Pages of raw tokens hold 1, 2, 4 … 128 of them: keys of each KV head, values of each KV head,
-/// and a byte per token for its place in a block, all densely.
+/// The layout of a page for 1, 2, 4 … or 128 raw tokens. It holds the keys of each KV head, then
+/// the values of each KV head, then one byte per token for its position in a block, without gaps.
 struct RawLayout {
   RawLayout(const Heads& heads, DType stored);
 
   DType dtype;
   std::int64_t kv_heads;
   std::int64_t key_dim, value_dim;
-  std::size_t key_bytes, value_bytes;  ///< of a row
+  std::size_t key_bytes, value_bytes;  ///< bytes of a row
 
   [[nodiscard]] std::size_t page_bytes(std::int64_t rows) const {
     return (places_at(rows) + static_cast<std::size_t>(rows) + 63) / 64 * 64;
@@ -44,30 +44,31 @@ struct RawLayout {
   }
 };
 
-/// How many tokens a page is for, by the number of its size: 2^size.
+/// The number of sizes of raw pages. A page of size number s has room for 2^s tokens.
 inline constexpr int raw_sizes = 8;
 static_assert(std::int64_t{1} << (raw_sizes - 1) == page_tokens);
-/// The least size that holds `tokens` of them.
+/// The number of the smallest size with room for `tokens` tokens.
 int raw_size_for(std::int64_t tokens);
 
-/// The rows of keys or values of a call, one KV head at a time: they are stored as `dtype`, `dim`
-/// channels.
+/// The keys or the values of a call, with `dim` channels; the cache stores them as `dtype`.
 struct IncomingRows {
   const Rows* rows;
   DType dtype;
   std::int64_t dim;
 
-  /// Row `row` of `head` where sequence_stride has been applied already.
+  /// Returns row `row` of KV head `head` of a sequence whose first row begins
+  /// at element `sequence_offset`.
   [[nodiscard]] const std::byte* at(std::int64_t sequence_offset, std::int64_t row,
                                     std::int64_t head) const;
-  /// Whether rows can be coded from where they are: of the cache's type and aligned for it,
-  /// channels next to each other.
+  /// Whether rows can be encoded from the caller's memory: they must have the cache's type and its
+  /// alignment, and their channels must be contiguous.
   [[nodiscard]] bool as_stored() const {
     const auto address = reinterpret_cast<std::uintptr_t>(rows->data);
     return rows->dtype == dtype && rows->channel_stride == 1 &&
            address % static_cast<std::uintptr_t>(size_of(dtype)) == 0;
   }
-  /// Stores rows first … first + count − 1 densely at `to`. Returns whether all of them are finite.
+  /// Copies rows first … first + count − 1 to `to`, without gaps. Returns whether all
+  /// numbers are finite.
   [[nodiscard]] bool store(const kernels::Kernels& kernels, std::int64_t sequence_offset,
                            std::int64_t first, std::int64_t count, std::int64_t head,
                            std::byte* to) const;
@@ -75,11 +76,12 @@ struct IncomingRows {
 
 /// Whether all `count` numbers are finite.
 bool all_finite(DType dtype, const std::byte* numbers, std::int64_t count);
-/// Whether none of them is beyond largest_coded.
+/// Whether no number's magnitude exceeds largest_coded. False also for infinities and NaN.
 bool all_coded(DType dtype, const std::byte* numbers, std::int64_t count);
-/// One number, as a float.
+/// Returns one number as a float.
 float number_at(DType dtype, const std::byte* number);
 
+/// A set of tokens of a block: bit j stands for token j.
 using TokenMask = std::array<std::uint32_t, 4>;
 inline bool in_mask(const TokenMask& mask, std::int64_t j) {
   return (mask[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) != 0;
@@ -89,13 +91,14 @@ inline void add_to_mask(TokenMask& mask, std::int64_t j) {
 }
 std::int64_t count_mask(const TokenMask& mask);
 
-/// One KV head's keys and values of a whole block, rows so many elements apart.
+/// The keys and values of one KV head of a whole block. Strides from row to row are in elements.
 struct BlockRows {
   const std::byte* keys;
   const std::byte* values;
   std::int64_t key_stride, value_stride;
 };
-/// Adds the tokens that no code can hold. Returns whether all numbers are finite.
+/// Adds to `mask` the tokens with a number that cannot be coded, because its magnitude exceeds
+/// largest_coded. Returns whether all numbers are finite.
 bool add_beyond_codes(const RawLayout& layout, const BlockRows& rows, TokenMask& mask);
 
 }  // namespace tamis::cache

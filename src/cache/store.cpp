@@ -5,7 +5,7 @@
 namespace tamis::cache {
 namespace {
 
-/// Numbers of page sizes: the planes, then raw pages for 1, 2, 4 … 128 tokens.
+/// The numbering of page sizes: first the planes, then raw pages for 1, 2, 4 … 128 tokens.
 constexpr std::size_t plane_size(int plane) { return static_cast<std::size_t>(plane); }
 constexpr std::size_t raw_size(int size) { return static_cast<std::size_t>(most_levels + size); }
 
@@ -75,8 +75,8 @@ void Store::share(Block* block, int levels) noexcept {
     block->users[p].fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Page 0 comes last: whoever drops the last use of it knows that nobody looks at the other counts
-/// any more.
+/// Page 0 comes last, because it has all users of the block: when its last use is dropped, no other
+/// thread reads the other counts any more, and the block can be deleted.
 void Store::drop(Block* block, int from, int levels) noexcept {
   bool last = false;
   for (int plane = levels - 1; plane >= from; --plane) {

@@ -1,5 +1,5 @@
-// What attention reads of a sequence: its blocks and its raw tokens, as they are until the sequence
-// changes.
+// A view of a sequence for attention: its blocks and its raw tokens. It is valid until the
+// sequence changes.
 #pragma once
 
 #include <array>
@@ -15,32 +15,33 @@ namespace tamis::cache {
 
 /// A coded block as one sequence uses it.
 struct CodedBlock {
-  std::array<const std::byte*, most_levels> page;  ///< of which `levels` are
+  std::array<const std::byte*, most_levels> page;  ///< the first `levels` are not null
   std::int64_t first;                              ///< position of its first token in the sequence
-  std::int32_t tokens;  ///< that the sequence still has, from the first on
-  std::int32_t levels;  ///< that it still uses
+  std::int32_t tokens;  ///< how many of its tokens the sequence still has, from the first on
+  std::int32_t levels;  ///< how many of its planes the sequence still uses
 };
 
-/// Raw tokens: row i of KV head h is element (h·head_rows + i)·dim of keys or values, in the
-/// cache's dtype.
+/// A run of raw tokens. Row i of KV head h begins at element (h·head_rows + i)·dim of keys or
+/// values, in the cache's dtype.
 struct RawRun {
-  std::int64_t first;  ///< position of row 0, or what `place` counts from
+  std::int64_t first;  ///< position of row 0 or, with `place`, of the first token of its block
   std::int32_t count;
   std::int32_t head_rows;
-  const std::uint8_t* place;  ///< position of row i is first + place[i], ascending; null: first + i
+  /// The position of row i is first + place[i], in ascending order. If null, it is first + i.
+  const std::uint8_t* place;
   const std::byte* keys;
   const std::byte* values;
 };
 
-/// Positions 0 … tokens − 1 are each in one place: coded in one block and not marked raw there, or
-/// in one raw run. Both lists are ascending by `first`.
+/// Each of the positions 0 … tokens − 1 is in exactly one place: in a block that does not mark it
+/// raw, or in a raw run. Both lists are in ascending order of `first`.
 struct SequenceView {
   std::int64_t tokens = 0;
   std::span<const CodedBlock> blocks;
   std::span<const RawRun> raw;
 };
 
-/// Throws `usage` if there is no such sequence.
+/// Returns a view of a sequence. Throws `usage` if the sequence does not exist.
 SequenceView view_of(const Cache& cache, Sequence sequence);
 const Layout& layout_of(const Cache& cache);
 

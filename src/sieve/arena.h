@@ -1,5 +1,5 @@
-// Arrays of one piece of work, laid out one after the other in memory that the workspace keeps.
-// Laid out over nothing, an arena only counts.
+// Places the arrays of one work item one after the other in memory that the workspace owns. An
+// arena over a null pointer only counts the memory that is needed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ class Arena {
  public:
   explicit Arena(float* memory) : base_(reinterpret_cast<std::byte*>(memory)) {}
 
-  /// `count` of them, aligned to 64 bytes, not initialised.
+  /// Returns `count` elements, aligned to 64 bytes and not initialised; null if the
+  /// arena only counts.
   template <class T>
   T* take(std::int64_t count) {
     static_assert(std::is_trivially_destructible_v<T>);

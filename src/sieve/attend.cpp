@@ -1,5 +1,5 @@
-// Attention over a cache: checks its arguments, hands the pieces of a plan to threads, and puts
-// what they return where the caller wants it.
+// Attention over a cache: checks the arguments, distributes the items of a plan over threads, and
+// writes their results to the caller's arrays.
 #include <tamis/attend.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void check_call(const Cache& cache, const Plan& plan, const QueryRows& queries,
     core::fail(Code::usage, "value_share is {}; it must be a positive number", options.value_share);
 }
 
-/// A call whose arguments were checked.
+/// The arguments of a call after they were checked.
 struct Call {
   const Cache& cache;
   const Heads& heads;
@@ -98,7 +98,7 @@ struct Call {
   }
 };
 
-/// Where a row of an item stands in the call.
+/// The query and the query head of a row of an item.
 struct Place {
   std::int64_t query;
   std::int64_t query_head;
@@ -124,7 +124,8 @@ void read_query(const Call& call, const Place& place, float* to) {
   call.kernels.widen[type](bytes, to, call.heads.key_dim);
 }
 
-/// Writes a row of the output in the caller's dtype. Returns how far rounding moved it, at least.
+/// Writes a row of the output in the caller's dtype. Returns an upper bound on the distance by
+/// which rounding to that type moved it.
 double write_row(const Call& call, const Place& place, const float* from) {
   const OutputRows& out = call.results.out;
   const std::int64_t at = place.query * out.query_stride + place.query_head * out.head_stride;
@@ -166,7 +167,7 @@ struct Team {
   int first;
 };
 
-/// What dense attention takes and gives, rows one after the other.
+/// The inputs and outputs of dense attention, row after row.
 struct DenseRows {
   DenseRows(const Heads& heads, std::int64_t rows, sieve::Arena& arena)
       : query(arena.take<float>(rows * heads.key_dim)),
@@ -181,7 +182,7 @@ struct DenseRows {
   Certificate* certificate;
 };
 
-/// An item by all planes of every block.
+/// Runs dense attention for an item.
 void run_dense(const Call& call, const Plan::Item& item, const cache::SequenceView& sequence,
                Dense why, const Team& team) {
   const std::int64_t d = call.heads.key_dim;
@@ -220,7 +221,7 @@ void run_dense(const Call& call, const Plan::Item& item, const cache::SequenceVi
   }
 }
 
-/// Reads and scales the queries of a sparse item.
+/// Reads and scales the queries of an item, and returns the problem for sparse attention.
 sieve::Problem problem_of(const Call& call, const Plan::Item& item,
                           const cache::SequenceView& sequence, float* query) {
   const std::int64_t d32 = call.layout.key_d32;
@@ -268,7 +269,7 @@ void run_item(const Call& call, const Plan::Item& item, const Team& team) {
   const Plan::Part& part = call.plan.parts()[static_cast<std::size_t>(item.part)];
   const cache::SequenceView sequence = cache::view_of(call.cache, part.sequence);
   if (item.rows > pass_rows) return run_dense(call, item, sequence, Dense::prefill, team);
-  // The queries of all passes lie behind what a problem keeps.
+  // Queries have scratch memory of their own: the size of `kept` is known only from the problem.
   attention::Scratch& kept = call.memory.item[static_cast<std::size_t>(team.first)];
   const std::int64_t query_floats = pass_rows * call.layout.key_d32;
   attention::Scratch& queries = call.memory.query[static_cast<std::size_t>(team.first)];
@@ -305,7 +306,8 @@ void run(const Cache& cache, const Plan& plan, const QueryRows& queries,
                   budgets, options,       kernels::kernels(),      results, memory,
                   weights};
   const auto items = plan.items();
-  // Threads take whole items while there is one for each; the last few are shared out span by span.
+  // Each thread takes whole items as long as there is one for every thread. All threads work
+  // together on each of the remaining items, span by span.
   const auto all = static_cast<std::int64_t>(items.size());
   const std::int64_t whole = memory.threads > 1 ? all / memory.threads * memory.threads : all;
   core::parallel_for(whole, memory.crew(), [&](std::int64_t i, int worker) {

@@ -10,12 +10,12 @@
 namespace tamis::sieve {
 namespace {
 
-/// 2^(a part's reference − the row's).
+/// Returns 2^(the part's reference − the row's reference).
 double factor_of(const Partial& part, double reference) {
   return std::exp2(part.reference - reference);
 }
 
-/// Σ over parts of their outputs, divided by Σ ê. Returns ‖out‖, at least.
+/// Writes the sum of the outputs of all parts divided by Σ ê. Returns an upper bound on ‖out‖.
 double write_output(const Problem& problem, const RawResult& raw, const float* raw_out,
                     const Visits& visits, double reference, double used, int r, double* sum,
                     float* out) {
@@ -37,8 +37,8 @@ double write_output(const Problem& problem, const RawResult& raw, const float* r
   return attention::root_above(norm2);
 }
 
-/// Σ over blocks of (uncertainty of the block)·(distance of its values' mean from the output), for
-/// each row.
+/// Returns for each row the sum over blocks of Σ δ times the distance of the mean of the block's
+/// values from the output.
 std::array<double, most_rows> distances(const Problem& problem, const Visits& visits,
                                         std::span<const double> reference, const float* out,
                                         float* padded) {
@@ -79,10 +79,10 @@ std::array<double, most_rows> distances(const Problem& problem, const Visits& vi
   return sums;
 }
 
-/// The largest norms of values that a call may have used: they bound its error.
+/// Upper bounds over all values that a problem may use.
 struct ValueNorms {
-  double norm = 0;    ///< ‖v‖
-  double radius = 0;  ///< ‖v − mean of the block‖
+  double norm = 0;    ///< bounds ‖v‖
+  double radius = 0;  ///< bounds ‖v − mean of the block‖
 };
 
 ValueNorms value_norms(const Problem& problem, const RawResult& raw) {
@@ -114,12 +114,12 @@ Total total_of(const Problem& problem, const RawResult& raw, const Visits& visit
   return total;
 }
 
-/// What the exact sum of a row lies between, and the uncertainty of the weights that were used.
+/// Bounds on the sums of a row, with the rounding of the sums included.
 struct Bounds {
-  double used;     ///< Σ ê, at least
-  double delta;    ///< Σ δ of keys that are used
-  double dropped;  ///< Σ of the weights of those that are not, at most
-  double lowest;   ///< of the exact sum
+  double used;     ///< lower bound on Σ ê
+  double delta;    ///< upper bound on Σ δ of the keys that are used
+  double dropped;  ///< upper bound on the sum of the weights of the keys that are left out
+  double lowest;   ///< lower bound on the exact sum of the weights of the keys that are used
 };
 
 Bounds bounds_of(const Total& total, double rounding) {
@@ -187,7 +187,7 @@ Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_o
     const double sums = 2 * rounding * (values.norm + values.radius) +
                         8 * nibbles * root_d * (values.radius + 0x1p-20 * values.norm) +
                         static_cast<double>(problem.seen) * root_d * 0x1p-144 / used + 0x1p-140;
-    // Exact attention is an average of values, so that it is not longer than the longest.
+    // Exact attention is an average of values, so its norm is at most the largest of theirs.
     c.error = values.norm + norm[i];
     if (lowest > 0)
       c.error = std::min(c.error, numerator * (1 + rounding) / lowest +

@@ -28,12 +28,13 @@ double largest_reference(const Problem& problem, const Look& look, int r) {
   return most;
 }
 
-/// A number of one span in the units of the row.
+/// Converts a number from the units of block b's span to those of the row.
 float in_row(const Look& look, std::int64_t b, int r, double reference, double x) {
   return static_cast<float>(x * std::exp2(look.reference_of(b / span_blocks, r) - reference));
 }
 
-/// The k-th largest of `count` numbers, 0 if there are not as many; reorders them.
+/// Returns the k-th largest of `count` numbers and reorders them. The result is 0 if there are
+/// fewer than k numbers, and infinity for k < 1.
 float kth_largest(float* x, std::int64_t count, std::int64_t k) {
   if (k > count) return 0.0F;
   if (k < 1) return std::numeric_limits<float>::infinity();
@@ -41,8 +42,8 @@ float kth_largest(float* x, std::int64_t count, std::int64_t k) {
   return x[k - 1];
 }
 
-/// For each row a lower bound of the weight of its k-th heaviest key, in the units of the row: keys
-/// whose upper bound is below are not among them.
+/// Returns for each row a lower bound on the weight of its k-th heaviest key, in the units of the
+/// row. Keys whose upper bound is below it are not among the k heaviest.
 PerRow least_kept(const Problem& problem, const Look& look,
                   const std::array<double, most_rows>& reference, float* memory) {
   PerRow least{};
@@ -60,19 +61,21 @@ PerRow least_kept(const Problem& problem, const Look& look,
   return least;
 }
 
-/// Whether a row's window has a position.
+/// Returns whether a position is in the window of a row.
 bool in_window(const Row& row, std::int64_t position) {
   return position < row.budget->sinks || position >= row.seen - row.budget->window;
 }
 
-/// What a block's keys are used with: the weights that stay, and an upper bound of the others' sum.
+/// The weights of the keys of a block that are used, and for each row an upper bound on the sum of
+/// the weights of the others.
 struct Kept {
   Sharpened keys;
   std::array<double, most_rows> dropped{};
 };
 
-/// Adds up what is used of a block and what is left out of it. A key that is left out is the radius
-/// of its block and the distance of the block's mean away from the output.
+/// Adds the used keys of a block and the bounds on those left out to the visit of its span. For a
+/// key that is left out, the distance of its value from the output is at most the block's radius
+/// plus the distance of the block's mean from the output.
 void add_block(const Problem& problem, std::int64_t b, const Kept& kept, float* scratch,
                const Visits& visits) {
   const cache::HeadBlock block = problem.block(b);
@@ -103,7 +106,7 @@ bool is_deepest(const Sharpened& sharp, std::int64_t j) {
   return (sharp.deepest[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) != 0;
 }
 
-/// Keeps the keys of a block that were read to the last level and for which keep(r, weight) holds.
+/// Keeps the keys of a block that were read to the last level, if keep(r, weight) is true for them.
 template <class Keep>
 Kept keep_some(const Problem& problem, const Look& look, std::int64_t b, const Sharpened& sharp,
                float* weight, Keep keep) {
@@ -122,8 +125,8 @@ Kept keep_some(const Problem& problem, const Look& look, std::int64_t b, const S
     kept.keys.used[i] = used;
     const auto psi = static_cast<double>(look.at(b, r).psi[last]);
     kept.keys.spread[i] = used > 0 ? psi * used : 0;
-    // A difference of sums, of which the first were rounded: what is left out may be less than that
-    // moves.
+    // The difference may be smaller than the rounding of the sums in `all`, so a bound on that
+    // rounding is added.
     const double all = sharp.used[i] + sharp.spread[i];
     kept.dropped[i] = std::max(0.0, all - kept.keys.used[i] - kept.keys.spread[i]) +
                       gamma(2.0 * page_tokens) * all;
@@ -148,7 +151,8 @@ void visit_window(const Problem& problem, const Look& look, float* memory, float
   const Limits everything{};
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     const std::int64_t first = problem.coded(b).first;
-    // First what the look says of all, then the window alone, read to the last level.
+    // Adds up the estimates of the look outside the window, then reads the keys of the window to
+    // their last level.
     std::array<double, most_rows> outside{};
     for (int r = 0; r < problem.rows; ++r) {
       const auto i = static_cast<std::size_t>(r);
@@ -178,7 +182,7 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
     reference[static_cast<std::size_t>(r)] = largest_reference(problem, look, r);
   const PerRow least = least_kept(problem, look, reference, numbers);
 
-  // Keys that may be among the heaviest are read to the last level, unless that is known before.
+  // A key is read deeper as long as it may be among the k heaviest.
   for (std::int64_t b = 0; b < problem.blocks; ++b) {
     Limits limits{};
     for (std::size_t l = 0; l + 1 < static_cast<std::size_t>(problem.coded(b).levels); ++l)
@@ -186,7 +190,8 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
         const auto i = static_cast<std::size_t>(r);
         const double up = 1 + static_cast<double>(look.at(b, r).psi[l]);
         const double octaves = reference[i] - look.reference_of(b / span_blocks, r);
-        // A little lower: the limit is rounded, and a key at the limit is among the heaviest.
+        // The factor lowers the limit a little, because it is rounded and a key at the limit counts
+        // as one of the heaviest.
         limits[l][i] =
             static_cast<float>(std::min(static_cast<double>(least[i]) / up *
                                             std::exp2(std::min(octaves, 200.0)) * (1 - 0x1p-20),
@@ -194,14 +199,15 @@ void visit_heaviest(const Problem& problem, const Look& look, float* memory, flo
       }
     sharpened[b] =
         sharpen_block(problem, problem.block(b), b, look, look.weights(b, 0), limits, scratch);
-    // Keys that were not read to the last level are known not to be among them.
+    // A key that was not read to the last level is not among the k heaviest.
     for (int r = 0; r < problem.rows; ++r)
       for (std::int64_t j = 0; j < page_tokens; ++j)
         look.weights(b, r)[j] =
             is_deepest(sharpened[b], j) ? sharpened[b].weight[r * page_tokens + j] : 0.0F;
     sharpened[b].weight = look.weights(b, 0);
   }
-  // The k heaviest of these are used, by their last estimate; of equal ones the earlier.
+  // Of the remaining keys, the k heaviest by their last estimate are used. Among equal ones the
+  // earlier keys come first.
   PerRow least_used{};
   std::array<std::int64_t, most_rows> of_equal{};
   for (int r = 0; r < problem.rows; ++r) {

@@ -1,5 +1,6 @@
-// Every constant of docs/certificates.md, as pure functions. Logits and widths
-// are exponents of 2; u is the unit roundoff of f32.
+// Every constant of docs/certificates.md, as pure functions. Logits and widths are exponents
+// of 2 (octaves); u is the unit roundoff of f32. Unless a comment says otherwise, results
+// are upper bounds.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace tamis::sieve {
 using attention::unit_roundoff;
 inline constexpr double log_2 = 0.6931471805599454;  // rounded up
 
-/// e^y − 1, at least, and at most .02 % above it; y ≥ 0.
+/// Returns an upper bound on e^y − 1 that is at most .02 % above it; y ≥ 0.
 inline double excess(double y) {
   if (y < 0.25)
     return y * (1 + y * (0.5 + 0.178 * y)) * (1 + 0x1p-45);  // y³/6 + y⁴/24 + … ≤ .178·y³
@@ -27,25 +28,26 @@ inline double excess(double y) {
   return less_one * (1 + 0x1p-45);
 }
 
-/// Roundings in a row in a sum over the channels of a key, by vectors of `lanes` floats.
+/// The number of consecutive roundings in a sum over the channels of a key, computed in vectors of
+/// `lanes` floats.
 inline double channel_chain(std::int64_t d32, int lanes) {
   return static_cast<double>(d32) / lanes + 8;
 }
 
-/// What a query folded with a block's steps says about its rounding: x = q'·t, rounded to
-/// step·integers.
+/// A query folded with the steps of a block: x = q'·t channel by channel, rounded to integer
+/// multiples of `step`.
 struct FoldedNorms {
-  double query;      ///< ‖q'‖, at least
+  double query;      ///< bounds ‖q'‖
   double x;          ///< ‖x‖ as computed in f32
-  double step;       ///< of the integers
+  double step;       ///< spacing of the rounded x
   double reference;  ///< the integer that is subtracted from logits
 };
 
-/// How far estimates of the logits of a block's keys may be off; see docs/certificates.md,
-/// "Widths".
+/// The error bounds (widths) of the estimated logits of a block's keys, derived in
+/// docs/certificates.md, section "Widths".
 struct Widths {
-  double x;         ///< ‖x‖, at least
-  double at_least;  ///< at any level
+  double x;         ///< bounds ‖x‖
+  double at_least;  ///< the part of the width that is the same at every level
 
   [[nodiscard]] double at(const cache::BlockHead& head, int level) const {
     return x * static_cast<double>(head.key_missing[static_cast<std::size_t>(level)]) + at_least;
@@ -61,49 +63,50 @@ inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, do
   return {x, integers + arithmetic};
 }
 
-/// Roundings that a term meets on its way into a sum over the keys of a row.
+/// The number of roundings that a term undergoes on its way into a sum over the keys of a row.
 inline double sum_chain(std::int64_t spans, std::int64_t raw_keys) {
   return 320 + 2 * static_cast<double>(spans) + static_cast<double>(raw_keys) / 64;
 }
-/// γ_k = k·u/(1 − k·u): what k roundings in a row may change a number by, as a share of it.
+/// γ_k = k·u/(1 − k·u), the largest relative change of a number by k consecutive roundings.
 inline double gamma(double chain) {
   const double x = chain * unit_roundoff;
   return x < 1 ? x / (1 - x) : std::numeric_limits<double>::infinity();
 }
-/// Octaves that estimates of any level may be off by, so that what underflows stays small.
+/// The width in octaves from which a block is not read sparsely, at any level. It limits what is
+/// lost by underflow.
 inline constexpr double widest = 20;
-/// What a weight that is too small for f32 may lose, per key and relative to its span's reference;
-/// see "What vanishes".
+/// Bounds what a weight too small for f32 may lose, per key and relative to its span's reference.
+/// See docs/certificates.md, section "What vanishes".
 inline constexpr double vanished_per_key = 0x1p-88;
 
-// ---- Keys and values read as they were appended, and everything that is stored ----
+// The functions from here on are for keys and values that are read as they were appended, or from
+// all stored planes.
 
-/// Octaves by which the weight of a key read as it was appended may be off: the dot product, the
-/// difference to an integer reference, the exponential; products and channels of the query that
-/// underflow.
+/// The error in octaves of the weight of a key that is read as it was appended. It covers the dot
+/// product, the difference to an integer reference, the exponential, and products and channels of
+/// the query that underflow.
 inline double exact_octaves(double chain, std::int64_t dim, double query_norm, double key_norm) {
   const auto d = static_cast<double>(dim);
   return unit_roundoff * ((chain + 3) * query_norm * key_norm + 132) +
          0x1p-148 * (d + std::sqrt(d) * key_norm);
 }
 
-/// 2^octaves − 1, rounded up.
+/// Returns 2^octaves − 1, rounded up.
 inline double relative(double octaves) { return excess(log_2 * octaves); }
 
-/// What a key whose weight the exponential of the exact kernels makes 0 had at most, relative to
-/// the reference, for weights that are off by less than an octave.
+/// Bounds the weight, relative to the reference, of a key for which the exponential of the exact
+/// kernels returns 0, if the computed weights are off by less than an octave.
 inline constexpr double vanished_weight = 0x1p-125;
 
-/// √squares, where they were summed in f32 over d channels: at least the norm whose squares they
-/// are.
+/// Bounds a norm of `dim` channels from its sum of squares as computed in f32.
 inline double norm_above(float squares, std::int64_t dim) {
   return std::sqrt(static_cast<double>(squares)) *
              (1 + (static_cast<double>(dim) + 16) * unit_roundoff) +
          0x1p-69;
 }
 
-/// Octaves by which what a block stores of a key may move its logit. `folded` is ‖Dq′‖, D the
-/// block's steps.
+/// The error in octaves of the logit of a key that was decoded from all `levels` planes. `folded`
+/// is ‖Dq′‖ with D the diagonal matrix of the block's steps.
 inline double stored_octaves(const cache::BlockHead& head, int levels, double folded,
                              double query_norm, double key_norm, std::int64_t dim) {
   const auto missing = static_cast<double>(head.key_missing[static_cast<std::size_t>(levels - 1)]);
@@ -113,7 +116,7 @@ inline double stored_octaves(const cache::BlockHead& head, int levels, double fo
   return (folded * missing + decoding) * (1 + 0x1p-40);
 }
 
-/// ‖v − v̂‖ of a value that was decoded, at most; `value_norm` is at least ‖v̂‖.
+/// Bounds ‖v − v̂‖ for a value that was decoded from all `levels` planes; `value_norm` bounds ‖v̂‖.
 inline double stored_missing(const cache::BlockHead& head, int levels, double value_norm,
                              std::int64_t dim) {
   const auto missing =
@@ -125,8 +128,8 @@ inline double stored_missing(const cache::BlockHead& head, int levels, double va
   return (missing + decoding) * (1 + 0x1p-40);
 }
 
-/// How far apart two distributions are at most whose logits differ by at most so many octaves, key
-/// by key.
+/// Bounds the total-variation distance of two distributions over keys whose logits differ by at
+/// most `octaves` for every key.
 inline double distance_of_octaves(double octaves) {
   return std::tanh(0.5 * log_2 * octaves) * (1 + 0x1p-40);
 }

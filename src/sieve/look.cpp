@@ -25,7 +25,7 @@ std::int64_t look_scratch(const Problem& problem) {
 
 namespace {
 
-/// The keys of a block that a row has estimates of: coded ones, not raw, that it sees.
+/// The keys of a block for which a row has estimates: those that it sees and that are not raw.
 class Visible {
  public:
   Visible(const cache::BlockHead& head, const cache::CodedBlock& coded, std::int64_t seen)
@@ -45,7 +45,7 @@ class Visible {
 
 using ScanRows = std::array<kernels::ScanRow, most_rows>;
 
-/// Asks for what `fold_block` reads of a block.
+/// Prefetches the part of a block's record that fold_block() reads.
 void fetch_header(const Problem& problem, std::int64_t b) {
   if (b >= problem.blocks) return;
   const cache::HeadBlock block = problem.block(b);
@@ -53,7 +53,7 @@ void fetch_header(const Problem& problem, std::int64_t b) {
     __builtin_prefetch(block.record + at);
 }
 
-/// Dots of the query's integers with the codes of a block's keys.
+/// Computes the dot products of the folded queries' integers with the codes of a block's keys.
 void dots(const Problem& problem, const cache::HeadBlock& block, const cache::HeadBlock& next,
           const Look& look, std::int64_t b) {
   const kernels::SieveKernels& kernels = problem.kernels.sieve;
@@ -67,8 +67,9 @@ void dots(const Problem& problem, const cache::HeadBlock& block, const cache::He
   }
 }
 
-/// What a block's codes say about logits, but for the codes themselves; the references are not
-/// known yet.
+/// Folds the queries with the steps of a block. Returns for each row the step and the shift
+/// that turn dot products with codes into logits. The references, which are not known yet,
+/// are not subtracted.
 ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
                     float* scratch, const Look& look) {
   const cache::BlockHead& head = block.head();
@@ -84,7 +85,7 @@ ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::
     Looked& out = look.at(b, r);
     out.step = f.step;
     out.sum_x = f.sum;
-    out.sum = f.norm2;  // kept for the widths, which want the reference
+    out.sum = f.norm2;  // ‖x‖² until weigh_block() computes the widths from it
     const float finest = look.planes == 1 ? f.step : f.step / 16;
     const double half = look.planes == 1 ? 7.5 : 127.5;
     const double shift = static_cast<double>(f.base) - half * static_cast<double>(finest) * f.sum;
@@ -93,7 +94,7 @@ ScanRows fold_block(const Problem& problem, const cache::HeadBlock& block, std::
   return scan;
 }
 
-/// The largest logit of a block that a row has an estimate of; −∞ if there is none.
+/// Returns the largest estimated logit of a block for one row; −∞ if the row has no estimate there.
 double largest_logit(const Problem& problem, const Visible& visible, const kernels::ScanRow& scan,
                      const float* dot) {
   double most = -std::numeric_limits<double>::infinity();
@@ -106,6 +107,8 @@ double largest_logit(const Problem& problem, const Visible& visible, const kerne
   return static_cast<double>(scan.step) * most + static_cast<double>(scan.shift);
 }
 
+/// Turns the dot products of a block into weights relative to the references of its span, and
+/// computes the widths of all levels.
 void weigh_block(const Problem& problem, const cache::HeadBlock& block, std::int64_t span,
                  std::int64_t b, ScanRows& scan, const Look& look) {
   const cache::BlockHead& head = block.head();
@@ -172,7 +175,7 @@ void look_span(const Problem& problem, std::int64_t span, float* scratch, const 
   look.sane[span] = true;
   for (int r = 0; r < look.rows; ++r) {
     const double top = most[static_cast<std::size_t>(r)];
-    // A row that sees none of the span has weights of 0 there, whatever the reference.
+    // The weights of a row that sees no key of the span are 0 with any reference.
     const bool none = top == -std::numeric_limits<double>::infinity();
     if (!none && !(std::abs(top) < 0x1p100)) look.sane[span] = false;
     look.reference_of(span, r) = !none && look.sane[span] ? std::ceil(top) : -0x1p20;

@@ -1,4 +1,4 @@
-// A ragged batch becomes pieces of work.
+// Divides a ragged batch into work items.
 #include <tamis/attend.h>
 
 #include <algorithm>

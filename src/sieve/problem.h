@@ -1,5 +1,5 @@
-// The input of one piece of work: some query rows of one KV head of one sequence. Nothing in it
-// changes while the stages run; each stage returns what it computes.
+// The input of one work item of sparse attention: some query rows of one KV head of one sequence.
+// It does not change while the stages run. A row is one query of one query head.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@
 namespace tamis::sieve {
 
 inline constexpr int most_rows = static_cast<int>(pass_rows);
-/// Blocks whose weights share a reference and whose outputs are added up before they are merged.
+/// The number of blocks in a span. The weights of a span share a reference, and its outputs are
+/// added up before spans are merged.
 inline constexpr std::int64_t span_blocks = 16;
 
-/// A query of one query head.
 struct Row {
-  std::int64_t seen;  ///< tokens 0 … seen − 1
+  std::int64_t seen;  ///< the row sees tokens 0 … seen − 1
   const Budget* budget;
 };
 
@@ -33,13 +33,13 @@ struct Problem {
   std::int64_t head;  ///< KV head
   int rows;
   std::array<Row, most_rows> row;
-  std::int64_t seen;    ///< the most that a row sees
-  std::int64_t blocks;  ///< coded blocks with a token that some row sees
+  std::int64_t seen;    ///< the largest `seen` of all rows
+  std::int64_t blocks;  ///< number of coded blocks with a token that some row sees
   /// rows × key_d32 floats, padded with zeros: the queries times scale·log₂e, so that logits are
   /// exponents of 2.
   const float* query;
-  std::array<double, most_rows> query_norm;  ///< of these, at least
-  /// Where the weights of a row's tokens go, for tests: see testing.h. Null otherwise.
+  std::array<double, most_rows> query_norm;  ///< upper bounds on the norms of these rows
+  /// For each row, where to store the weights of its tokens for tests (testing.h); null otherwise.
   std::array<double*, most_rows> told{};
 
   [[nodiscard]] std::int64_t spans() const { return (blocks + span_blocks - 1) / span_blocks; }
@@ -55,14 +55,16 @@ struct Problem {
   }
 };
 
-/// What some of the keys add up to for one row. Weights are 2^(logit − reference).
+/// Sums over some of the keys for one row, in the notation of docs/certificates.md, section "The
+/// bounds". Weights are 2^(logit − reference).
 struct Partial {
   double reference = 0;
-  double used = 0;      ///< Σ ê
-  double spread = 0;    ///< Σ δ, |e − ê| ≤ δ
-  double product = 0;   ///< Σ u·r + Σ δ·a, but for what `spread_at` of the blocks says about a
-  double dropped = 0;   ///< Σ upper bounds of keys that are left out: ê = 0
-  double vanished = 0;  ///< what weights too small for f32 may add to Σ δ
+  double used = 0;    ///< Σ ê
+  double spread = 0;  ///< Σ δ, where |e − ê| ≤ δ
+  /// Σ u·r + Σ δ·a without the parts of a that depend on the output; certify() adds these.
+  double product = 0;
+  double dropped = 0;   ///< Σ of upper bounds on the weights of keys that are left out (ê = 0)
+  double vanished = 0;  ///< bounds what weights too small for f32 may add to Σ δ
 };
 
 }  // namespace tamis::sieve

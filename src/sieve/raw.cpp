@@ -17,17 +17,17 @@ std::int64_t tokens_seen(const Problem& problem) {
   return tokens;
 }
 
-/// Where things are in the scratch; sizes in floats.
+/// The arrays in the scratch memory; sizes are in floats.
 struct Room {
-  float* query;   ///< rows × key_d32, in the order of the kernels
-  float* logits;  ///< rows × stride: of all raw tokens, run after run; then weights
-  float* sums;    ///< rows × value_d32, of one chunk
-  float* output;  ///< of one row
+  float* query;   ///< rows × key_d32, in the order of columns of the kernels
+  float* logits;  ///< rows × stride: logits of all raw tokens, run after run, and later weights
+  float* sums;    ///< rows × value_d32, sums of one chunk
+  float* output;  ///< value_d32, the output of one row
   std::int64_t stride;
 };
 
 std::int64_t stride_for(const Problem& problem, std::int64_t tokens) {
-  // Kernels go on to a multiple of 32 and, from where a chunk begins, to one of `pad`.
+  // Kernels work up to a multiple of 32 or, counted from the start of a chunk, of `pad`.
   return attention::round_up(tokens, 32) + problem.kernels.pad;
 }
 
@@ -41,11 +41,11 @@ Room room_in(const Problem& problem, std::int64_t tokens, float* scratch) {
   return room;
 }
 
-/// Up to 128 neighbours of a run.
+/// Up to 128 consecutive tokens of a run.
 struct Chunk {
   const std::byte* keys;
   const std::byte* values;
-  std::int64_t at;  ///< of the first one among all raw tokens
+  std::int64_t at;  ///< index of the first one among all raw tokens
   int count;
 };
 
@@ -66,7 +66,7 @@ void for_each_chunk(const Problem& problem, Use use) {
   }
 }
 
-/// The queries in the order of columns that the kernels work in.
+/// Copies the queries into the order of columns of the kernels.
 void place_queries(const Problem& problem, float* to) {
   const kernels::KvType type = attention::kv_type(problem.dtype);
   const std::int64_t width = problem.layout.key_d32;
@@ -75,7 +75,8 @@ void place_queries(const Problem& problem, float* to) {
       to[r * width + kernels::place(problem.kernels, type, c)] = problem.query[r * width + c];
 }
 
-/// Calls hide(first, count) for raw tokens that a row does not see, of those that some row does.
+/// Calls hide(first, count) for the raw tokens that some row sees, but not the row that sees
+/// `seen` tokens.
 template <class Hide>
 void for_each_hidden(const Problem& problem, std::int64_t seen, Hide hide) {
   if (seen >= problem.seen) return;
@@ -88,8 +89,8 @@ void for_each_hidden(const Problem& problem, std::int64_t seen, Hide hide) {
   }
 }
 
-/// Turns a row's logits into weights; false if one of them, or its difference to the largest, is
-/// not finite.
+/// Turns a row's logits into weights. Returns false if a logit, or its difference to the largest,
+/// is not finite.
 bool weigh_row(const Problem& problem, std::int64_t seen, std::int64_t tokens, float* s,
                Partial& partial) {
   std::int64_t hidden = 0;
@@ -116,7 +117,7 @@ bool weigh_row(const Problem& problem, std::int64_t seen, std::int64_t tokens, f
   return true;
 }
 
-/// out ← Σ ê·v in the order of channels.
+/// Writes Σ ê·v to `out`, in the order of channels.
 void combine_values(const Problem& problem, const Room& room, float* out) {
   const kernels::KvType type = attention::kv_type(problem.dtype);
   const std::int64_t width = problem.layout.value_d32;
@@ -176,7 +177,7 @@ RawResult attend_raw(const Problem& problem, float* scratch, float* out) {
   double key_norm = 0;
   double chunks = 0;
   for_each_chunk(problem, [&](const Chunk& chunk) {
-    // While keys are used their values come in.
+    // The kernel prefetches the values of the chunk while it uses the keys.
     problem.kernels.logits[type](query, problem.layout.key_d32, problem.rows, chunk.keys, d,
                                  chunk.count, static_cast<int>(d), room.logits + chunk.at,
                                  room.stride, chunk.values,
@@ -208,7 +209,7 @@ RawResult attend_raw(const Problem& problem, float* scratch, float* out) {
     }
     if (row.used == 0) continue;
     row.spread = row.used * relative(exact_octaves(chain, d, problem.query_norm[i], key_norm));
-    // A value is at most ‖v‖ + ‖out‖ from the output; the second part is not known yet.
+    // A value is at most ‖v‖ + ‖out‖ from the output. ‖out‖ is not known yet; certify() adds it.
     row.product = result.value_norm > 0 ? row.spread * result.value_norm : 0;
   }
   return result;

@@ -1,6 +1,6 @@
-// Exact attention over the tokens that a sequence keeps as they were appended: sinks, tokens that
-// no code can hold, and those of the block that is not full yet. Costs rows·tokens·(d + d_v)
-// multiply-adds; reads each raw key and value that some row sees once.
+// Exact attention over the raw tokens of a sequence, which are kept as they were appended: sinks,
+// tokens with numbers too large to be coded, and the tokens after the last coded block. Costs
+// rows·tokens·(d + d_v) multiply-adds and reads each raw key and value that some row sees once.
 #pragma once
 
 #include <array>
@@ -10,21 +10,21 @@
 
 namespace tamis::sieve {
 
-/// What the raw tokens add up to.
+/// Sums over the raw tokens.
 struct RawResult {
-  /// Reference: an integer near the row's largest raw logit, 0 if it sees none. `product` leaves
-  /// out spread·‖output‖, which who knows the output adds.
+  /// The reference of a row is an integer near its largest raw logit, or 0 if it sees no raw token.
+  /// `product` lacks spread·‖output‖, which certify() adds.
   std::array<Partial, most_rows> row{};
-  /// False where a logit or a sum of values leaves the range of f32; row and output are 0 then.
+  /// False if a logit or a sum of values leaves the range of f32. Row and output are 0 then.
   std::array<bool, most_rows> finite{};
-  std::int64_t keys = 0;  ///< raw tokens that some row sees: read as keys and as values
-  double value_norm = 0;  ///< the largest ‖v‖ of them, at least
-  double roundings = 0;   ///< that a term of `out` meets, at most
+  std::int64_t keys = 0;  ///< number of raw tokens that some row sees; keys and values are read
+  double value_norm = 0;  ///< bounds ‖v‖ of these tokens
+  double roundings = 0;   ///< bounds the number of roundings of a term of `out`
 };
 
-/// Floats of scratch.
+/// Floats of scratch memory that attend_raw() needs.
 std::int64_t raw_scratch(const Problem& problem);
-/// out: rows × value_d32 floats in the order of channels, Σ ê·v relative to 2^reference.
+/// Writes Σ ê·v relative to 2^reference to `out`, rows × value_d32 floats in the order of channels.
 RawResult attend_raw(const Problem& problem, float* scratch, float* out);
 
 }  // namespace tamis::sieve

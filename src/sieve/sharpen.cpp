@@ -26,10 +26,10 @@ struct Buffers {
   std::array<List, 2> lists{};
 };
 
-/// δ ≤ psi·ê, for no keys too where psi is infinite.
+/// Returns Σ δ of keys whose weights add up to `used`: 0 without keys, even if psi is infinite.
 double spread_of(float psi, double used) { return used > 0 ? static_cast<double>(psi) * used : 0; }
 
-/// Weights of the listed keys at a deeper level.
+/// Multiplies the weights of the listed keys so that they become the estimates of level `level`.
 void read_level(const Problem& problem, const cache::HeadBlock& block, std::int64_t b,
                 const Look& look, int level, const List& list, std::int32_t* dot) {
   const auto l = static_cast<std::size_t>(level);

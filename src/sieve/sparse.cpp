@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Budget::Kind;
 
-/// Whether keys are left out, by a budget of the papers.
+/// Returns whether the budget leaves keys out: topk, power or window.
 bool leaves_out(const Problem& problem) {
   const Kind kind = problem.row[0].budget->kind;
   return kind != Kind::mass && kind != Kind::bytes;
@@ -24,7 +24,7 @@ int planes_of_look(const Problem& problem) {
   return problem.options.prefer == Prefer::time ? 2 : 1;
 }
 
-/// What the stages keep of a problem.
+/// The results of the stages of a problem.
 struct Kept {
   Kept(const Problem& problem, int planes, Arena& arena)
       : look(problem, planes, arena),
@@ -39,8 +39,8 @@ struct Kept {
   float* dropping;
 };
 
-/// A waterline that plans with all of a budget would miss it half of the time: weights change when
-/// they are sharpened.
+/// The share of a mass budget with which a waterline is planned. Weights change when they are
+/// sharpened, so that a waterline planned with the whole budget would miss it half of the time.
 constexpr double planned_share = 0.995;
 constexpr int most_attempts = 6;
 
@@ -52,8 +52,8 @@ void visit_all(const Problem& problem, const Kept& kept, const Waterline& line,
   });
 }
 
-/// Visits by ever lower waterlines until every row's τ is at most its eps, or all that is stored
-/// has been read.
+/// Visits with lower and lower waterlines until every row's τ is at most its eps, or until all
+/// stored bits of its keys have been read.
 Waterline visit_for_mass(const Problem& problem, const RawResult& raw, const Kept& kept,
                          const Threads& threads) {
   std::array<double, most_rows> share;
@@ -78,6 +78,7 @@ Waterline visit_for_mass(const Problem& problem, const RawResult& raw, const Kep
   }
 }
 
+/// Bytes that are read before the visit: raw tokens and the look.
 std::int64_t bytes_before(const Problem& problem, const RawResult& raw, int planes) {
   const cache::Layout& layout = problem.layout;
   const std::size_t look = layout.record_bytes + (planes == 2 ? layout.key_plane_bytes : 0);
@@ -103,7 +104,7 @@ Reads reads_of(const Problem& problem, const Visits& visits) {
   return all;
 }
 
-/// Visits by ever higher waterlines until what is read is within the budget.
+/// Visits with higher and higher waterlines until the bytes read are within the budget.
 Waterline visit_for_bytes(const Problem& problem, const RawResult& raw, const Kept& kept,
                           const Threads& threads) {
   double share = 0;

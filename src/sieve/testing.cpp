@@ -8,7 +8,8 @@
 namespace tamis::sieve {
 namespace {
 
-/// Calls use(token in the block, position) for tokens that are coded there and not raw.
+/// Calls use(index in the block, position) for the tokens of a block that some row sees and that
+/// are not raw.
 template <class Use>
 void for_each_coded(const Problem& problem, std::int64_t b, Use use) {
   const cache::CodedBlock& coded = problem.coded(b);
@@ -18,7 +19,7 @@ void for_each_coded(const Problem& problem, std::int64_t b, Use use) {
     if ((raw[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) == 0) use(j, coded.first + j);
 }
 
-/// Calls use(number among raw tokens, position) for those that some row sees.
+/// Calls use(index among raw tokens, position) for the raw tokens that some row sees.
 template <class Use>
 void for_each_raw(const Problem& problem, Use use) {
   std::int64_t at = 0;
@@ -51,7 +52,7 @@ void tell_references(const Problem& problem, const Look& look, const RawResult& 
     const auto row = static_cast<std::size_t>(r);
     double* told = problem.told[row];
     if (told == nullptr) continue;
-    // Without weight the reference means nothing.
+    // If the row has no weight on raw tokens, their reference has no meaning.
     const double raw_factor =
         raw.row[row].used > 0 ? std::exp2(raw.row[row].reference - reference[row]) : 0;
     for_each_raw(problem,

@@ -6,7 +6,8 @@ namespace tamis::sieve {
 
 namespace {
 
-/// Values of which a plane is read: their places, and their weights times 16^−plane.
+/// The values of which a plane is read: their indices in the block, and their
+/// weights times 16^−plane.
 struct List {
   std::uint8_t* token;
   float* weight;  ///< rows of picked_stride
@@ -22,6 +23,7 @@ Lists lists_in(const Problem& problem, Arena& arena) {
   return lists;
 }
 
+/// Returns for each row the weight above which a value with that `missing` is above `threshold`.
 PerRow limits_of(int rows, const PerRow& threshold, float missing) {
   PerRow limit;
   for (int r = 0; r < rows; ++r) {
@@ -31,7 +33,7 @@ PerRow limits_of(int rows, const PerRow& threshold, float missing) {
   return limit;
 }
 
-/// The values of `list` that are above `limit`, times 1/16 each.
+/// Copies the values of `list` that are marked in `mask` to `deeper`, with weights times 1/16.
 void pick_deeper(const Problem& problem, const List& list, const std::array<std::uint32_t, 4>& mask,
                  List& deeper) {
   deeper.count = problem.kernels.sieve.pick_marked(
@@ -61,7 +63,8 @@ ValuesRead add_values(const Problem& problem, const cache::HeadBlock& block, con
   PerRow rest;
   PerRow half{};
   PerRow used;
-  // Bounds are those of the block's farthest value; what to read is decided by a typical one.
+  // The bounds in the header hold for the block's farthest value. What to read is decided by a
+  // typical value, for which they are scaled down.
   const float typical = head.value_spread / std::max(head.value_radius, 0x1p-100F);
   if (all_below) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)

@@ -24,16 +24,16 @@ std::int64_t visit_scratch(const Problem& problem) {
 
 namespace {
 
-/// Thresholds on weights for each level, above which a key's uncertainty is above the waterline,
-/// and for values.
+/// The limits on weights above which a key at each level, or a value, is above the waterline.
 struct Above {
   Limits key;
   PerRow value;
-  bool no_keys = true;    ///< no key of the block is above what holds at the level of the look
-  bool no_values = true;  ///< by the estimates of the look
+  bool no_keys = true;    ///< no key of the block is above its limit at the level of the look
+  bool no_values = true;  ///< no value is above its limit, by the estimates of the look
 };
 
-/// Asks for what will be read of a block, as far as the look tells.
+/// Computes the limits of a block and prefetches what will be read of it, as far as the
+/// look can tell.
 Above look_ahead(const Problem& problem, const Look& look, std::int64_t b,
                  const PerRow& key_threshold, const PerRow& value_threshold) {
   const int rows = look.rows;
@@ -115,8 +115,7 @@ void visit_span(const Problem& problem, const Look& look, const Waterline& line,
         add_values(problem, block, keys, problem.coded(b).levels, value_threshold,
                    above.no_keys && above.no_values, scratch + sharpen_scratch(problem),
                    visits.out_of(span, 0));
-    // A value that is read is at most the radius and what its level misses away from its block's
-    // mean.
+    // Bounds ‖v̂ − mean‖ plus the distance of v from v̂, whatever was read of a value.
     const double radius = static_cast<double>(head.value_radius) +
                           2 * static_cast<double>(*std::ranges::max_element(head.value_missing));
     for (int r = 0; r < rows; ++r) {

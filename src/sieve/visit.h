@@ -1,6 +1,6 @@
-// The visit of a span after its look: keys above the waterline are sharpened, then values are read,
-// and both added up. Nothing of the look is changed: a visit by a lower waterline starts from it
-// again.
+// The visit of a span after its look: it sharpens the keys above the waterline, then reads values,
+// and adds both up. It does not change the look, so that a visit with another waterline can start
+// from the same look.
 #pragma once
 
 #include "sieve/look.h"
@@ -8,11 +8,11 @@
 
 namespace tamis::sieve {
 
-/// What a visit read, all rows together.
+/// How many rows of each plane of keys and of values a visit read, without those of the look. Rows
+/// that several queries share are counted once.
 struct Reads {
-  std::array<std::int64_t, cache::most_levels>
-      key_rows{};  ///< rows of each plane of keys, after the look
-  std::array<std::int64_t, cache::most_levels> value_rows{};  ///< of values
+  std::array<std::int64_t, cache::most_levels> key_rows{};
+  std::array<std::int64_t, cache::most_levels> value_rows{};
 
   Reads& operator+=(const Reads& other) {
     for (std::size_t p = 0; p < key_rows.size(); ++p) {
@@ -23,6 +23,7 @@ struct Reads {
   }
 };
 
+/// The results of the visits of all spans of a problem.
 struct Visits {
   Visits(const Problem& problem, Arena& arena);
 
@@ -31,7 +32,7 @@ struct Visits {
   Partial* partial;  ///< spans × rows
   float* out;        ///< spans × rows × value_d32: Σ ê·v̂
   float* spread;     ///< blocks × rows: Σ δ
-  Reads* reads;      ///< spans
+  Reads* reads;      ///< one per span
 
   [[nodiscard]] Partial& at(std::int64_t span, int r) const { return partial[span * rows + r]; }
   [[nodiscard]] float* out_of(std::int64_t span, int r) const {
@@ -42,7 +43,10 @@ struct Visits {
   }
 };
 
+/// Floats of scratch memory that visit_span() needs.
 std::int64_t visit_scratch(const Problem& problem);
+/// Visits one span and fills in its part of `visits`. Different spans may be visited
+/// by different threads.
 void visit_span(const Problem& problem, const Look& look, const Waterline& line, std::int64_t span,
                 float* scratch, const Visits& visits);
 

@@ -10,22 +10,24 @@ namespace {
 
 using Four = std::array<float, 4>;
 
-/// What a weight of 1 leaves at the level of the look, at the next one, and at the last.
+/// The uncertainty of a weight of 1. For keys the three are those at the level of the look, at the
+/// next level, and at the last. For values they are those without reading, at level 0, and at the
+/// last level.
 using Left = std::array<float, 3>;
 
-/// A block's weights of one row, and what they leave by a threshold, all in units of the row's
-/// reference.
+/// The uncertainty of a block's weights for one row, in units of the row's reference.
 struct Part {
-  Left left;   ///< per weight
-  float rest;  ///< of all weights if none is read on
-  float top;   ///< of the largest
+  Left left;   ///< for a weight of 1
+  float rest;  ///< of all weights together if nothing more is read
+  float top;   ///< of the largest weight if nothing more is read
 };
 
-/// What remains of a row by a threshold t: Σ over weights w of left[0]·w where that is at most t,
-/// else of left[1]·w where that is, else of left[2]·w. Of keys it is Σ δ, of values Σ ê·‖v − v̂‖.
+/// The uncertainty of a row that remains with a threshold t. Each weight w contributes the first of
+/// left[0]·w and left[1]·w that is at most t, or else left[2]·w. For keys the sum is Σ δ, for
+/// values it is Σ ê·‖v − v̂‖.
 class Remains {
  public:
-  /// `left_of(b)` is a Left.
+  /// left_of(b) returns the Left of block b.
   template <class LeftOf>
   Remains(const Problem& problem, const Look& look, int r, double reference, Part* parts,
           LeftOf left_of)
@@ -48,18 +50,19 @@ class Remains {
     }
   }
 
-  /// A threshold by which at most `limit` remains, and at least least_kept of it where one more key
-  /// would not change that much; 0 if there is none. Beside the limit it depends on `near`, where
-  /// the search begins. With `sampled` what remains is estimated from a part of the blocks.
+  /// Returns a threshold with which at most `limit` remains, and at least least_kept·limit unless a
+  /// single key changes more than that; 0 if there is none. The search begins at `near`, on which
+  /// the result depends. With `sampled` the final decision, too, rests on an estimate from a sample
+  /// of the blocks.
   [[nodiscard]] double threshold(double limit, double near, bool sampled) const {
     if (!(limit > 0) || !(stays_ <= limit)) return 0;
     if (all_ <= limit) return 0x1p100;
-    double ratio = 4;  // between thresholds that are tried
+    double ratio = 4;  // of neighbouring thresholds that are tried
     Four t = around(near, ratio);
     bool sample = parts_.size() > 2 * sampled_blocks;
     double below = 0;
     double above = static_cast<double>(top_);
-    double kept = 0;  // at `below`
+    double kept = 0;  // what remains with `below`
     for (int pass = 1; pass <= most_passes; ++pass) {
       const std::array<double, 4> sums = at(t, sample);
       std::size_t yes = 0;
@@ -72,7 +75,7 @@ class Remains {
       const bool found = below > 0 && (kept >= least_kept * limit || above <= 1.02 * below);
       if (found && (!sample || sampled)) return below;
       if (found) {
-        // All blocks say nearly the same.
+        // The sum over all blocks will be close to that of the sample.
         sample = false;
         ratio = 1.06;
         t = around(below, ratio);
@@ -105,8 +108,8 @@ class Remains {
     return t;
   }
 
-  /// What remains by four thresholds, ascending. Of a sample: all blocks of which much may remain,
-  /// and some of the others, which stand for these.
+  /// Returns what remains with each of four ascending thresholds. With `sample` it reads all blocks
+  /// of which much may remain, and estimates the sum over the others from some of them.
   [[nodiscard]] std::array<double, 4> at(const Four& t, bool sample) const {
     const auto heavy =
         static_cast<float>(sample ? 2 * all_ / static_cast<double>(sampled_blocks) : 0);
@@ -145,17 +148,17 @@ class Remains {
   const Look& look_;
   int r_;
   std::span<Part> parts_;
-  double all_ = 0;    ///< by an infinite threshold
-  double stays_ = 0;  ///< by a threshold of 0
-  float top_ = 0;
+  double all_ = 0;    ///< what remains with an infinite threshold
+  double stays_ = 0;  ///< what remains with a threshold of 0
+  float top_ = 0;     ///< the largest Part::top
 };
 
-/// Where the weights of a span of blocks are summed: what a threshold of the row becomes there.
+/// Returns the factor from the units of the row to those of a block's span.
 double span_scale(const Look& look, std::int64_t block, int r, double reference) {
   return std::exp2(std::min(reference - look.reference_of(block / span_blocks, r), 120.0));
 }
 
-/// How many keys of a block are above a threshold for some row: bits of a mask.
+/// Bit j of a mask: token j of a block is above a limit for some row.
 using Mask = std::array<std::uint32_t, 4>;
 int count(const Mask& mask) {
   int n = 0;
@@ -163,7 +166,8 @@ int count(const Mask& mask) {
   return n;
 }
 
-/// Bytes of planes that are read of a block after the look, by thresholds that are relative to Σ ê.
+/// Returns the bytes of planes that are expected to be read of a block after the look, with a
+/// threshold relative to Σ ê (for values to ρ·Σ ê).
 double bytes_above(const Problem& problem, const Look& look, std::span<const Expected> expected,
                    std::int64_t b, double threshold) {
   const cache::CodedBlock& coded = problem.coded(b);
@@ -254,7 +258,8 @@ Waterline waterline_for_mass(const Problem& problem, const Look& look, std::span
   const auto expected = expected_of(problem, look, raw);
   Part* parts = Arena(scratch).take<Part>(problem.blocks);
   Waterline line;
-  // Heads that share keys have thresholds of a size, as a share of what may remain.
+  // Heads that share keys have similar thresholds, as a share of what may remain, so each search
+  // begins at the result of the row before.
   double near_key = 1.0 / 64;
   double near_value = 1.0 / 64;
   for (int r = 0; r < problem.rows; ++r) {

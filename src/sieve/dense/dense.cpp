@@ -18,22 +18,22 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What the pages say about the result of a row.
+/// Bounds for the certificate of one row, collected page by page.
 struct Bounds {
-  double query_norm;  ///< ‖q‖, at least
+  double query_norm;  ///< bounds ‖q‖
   double unit;        ///< q = unit·x, max|x| in 1 … 2: squares of x stay in the range of f32
-  double key_norm;    ///< of keys seen, as decoded, at least
-  double value_norm;
-  double width;    ///< octaves by which stored bits leave a logit open, at most
-  double missing;  ///< ‖v − v̂‖, at most
-  // Sums over keys for a few rows, relative to 2^top; see docs/certificates.md, "The bounds".
+  double key_norm;    ///< bounds the norms of the keys seen, as decoded
+  double value_norm;  ///< bounds the norms of the values seen, as decoded
+  double width;       ///< bounds the error of a logit, in octaves, that the stored bits leave
+  double missing;     ///< bounds ‖v − v̂‖
+  // Sums over keys, used only for few rows, relative to 2^top; docs/certificates.md, "The bounds".
   double top;
   double used;     ///< Σ ê
   double spread;   ///< Σ δ
   double product;  ///< Σ u·r + Σ δ·‖v̂‖
 };
 
-/// One call of dense attention, with rows as queries of one head.
+/// One call of dense attention: the rows of the item are the queries of a single head.
 struct Item {
   explicit Item(const DenseItem& from)
       : stored{from.kernels,  from.layout,
@@ -57,20 +57,20 @@ struct Item {
 
   Stored stored;
   Shape shape;
-  KvPages none;  // pages are brought
+  KvPages none;  // the pages come from StoredPages
   attention::DenseCall call;
 };
 
-/// Where things are in the scratch.
+/// The arrays in the scratch memory.
 struct Room {
-  float* pages;    ///< of StoredPages
+  float* pages;    ///< for StoredPages
   float* l;        ///< one per row
-  float* work;     ///< what few rows or an item of tiles need
-  float* squares;  ///< of queries over their units, as the kernels of logits want them
+  float* work;     ///< scratch memory of the dense kernels for few rows or for tiles
+  float* squares;  ///< squares of the queries divided by their units, in the order of the kernels
   float* steps;    ///< squares of a block's steps
-  float* folded;   ///< ‖Dx‖² of each row, for the block at hand
-  Bounds* bounds;  ///< of each row that is worked on at once
-  std::int64_t floats;
+  float* folded;   ///< ‖Dx‖² of each row, for the current block
+  Bounds* bounds;  ///< one for each row that is worked on at once
+  std::int64_t floats;  ///< size of all of them together
 };
 
 bool few(const DenseItem& item) {
@@ -118,19 +118,20 @@ Bounds begin(std::span<const float> query) {
   return bounds;
 }
 
-/// (x/unit)², which may lose what is 2⁻¹⁴⁹ of the largest.
+/// Returns (x/unit)². It may underflow where it is below 2⁻¹⁴⁹; the largest one is at least 1.
 float square(float x, double unit) {
   const auto y = static_cast<float>(static_cast<double>(x) / unit);
   return y * y;
 }
 
-/// Reads what the bounds of a page's rows need: norms, and for every block ‖Dq′‖.
+/// Collects the bounds of the rows from the pages: norms of keys and values, and for
+/// every block ‖Dq′‖.
 class Watch {
  public:
   Watch(const DenseItem& item, const Item& of, const Room& room)
       : item_(item), of_(of), room_(room) {}
 
-  /// Rows first … first + count − 1 of the item are worked on.
+  /// Starts on rows first … first + count − 1 of the item.
   void begin_rows(std::int64_t first, std::int64_t count) {
     first_ = first;
     count_ = count;
@@ -149,8 +150,8 @@ class Watch {
     }
   }
 
-  /// Adds a page whose tokens begin at `first`. `weights` are those of a few rows, relative to 2^m;
-  /// or null.
+  /// Adds a page whose tokens begin at position `first`. `weights` holds the weights of few rows,
+  /// relative to 2^m, or is null.
   void add(const StoredPage& stored, std::int64_t first, const float* weights, const float* m) {
     const attention::Page& page = stored.page;
     const double key_norm =
@@ -174,7 +175,8 @@ class Watch {
       add_part(stored.part[static_cast<std::size_t>(p)], first, key_norm, value_norm, weights, m);
   }
 
-  /// The certificate of a row that sees something; `c` says what was read.
+  /// Completes the certificate of a row that sees a token; `c` already holds the counts of what
+  /// was read.
   void certify(std::int64_t r, std::span<const float> out, float lse, Certificate& c) const;
 
  private:
@@ -182,7 +184,7 @@ class Watch {
     return item_.seen[static_cast<std::size_t>(first_ + r)] - first;
   }
 
-  /// room.folded ← ‖Dx‖² of every row.
+  /// Writes ‖Dx‖² of every row to room_.folded.
   void fold(const cache::HeadBlock& block) {
     const kernels::Kernels& kernels = item_.kernels;
     const std::int64_t d = item_.heads.key_dim;
@@ -198,7 +200,7 @@ class Watch {
     for (std::int64_t r = 0; r < count_; r += kernels.tile)
       kernels.tile_logits(room_.squares + r * d, room_.steps, d, 1, dim, room_.folded + r);
   }
-  /// ‖Dq′‖ of a row, at least.
+  /// Returns an upper bound on ‖Dq′‖ of a row.
   [[nodiscard]] double folded(const cache::BlockHead& head, std::int64_t r) const {
     const float squares = room_.folded[few(item_) ? r * item_.kernels.pad : r];
     const double factor = std::abs(static_cast<double>(of_.shape.scale)) * 1.4426950408889636;
@@ -258,13 +260,15 @@ void Watch::certify(std::int64_t r, std::span<const float> out, float lse, Certi
   const std::int64_t keys = sees(r, 0);
   const Rounding rounding =
       attention_rounding(of_.shape, keys, row.query_norm, row.key_norm, row.value_norm);
-  // What the bits that are not stored change, against exact attention over the numbers as decoded.
+  // tau, open and error bound what the bits that are not stored change: the distance from exact
+  // attention over the numbers as decoded to that over the numbers as appended.
   double tau = distance_of_octaves(row.width);
-  double open = log_2 * row.width;  // of the log-sum-exp
+  double open = log_2 * row.width;  // for the log-sum-exp
   double error = infinity;
   const double out_norm = attention::norm_above(out);
   if (row.used > 0 && rounding.tau < 0.5) {
-    // Computed weights are within a factor 1 + tau of the exact ones, but for those that vanished.
+    // Computed weights are within a factor 1 + rounding.tau of the exact ones, except
+    // those that vanished.
     const double factor = (1 + rounding.tau) * (1 + rounding.tau);
     const double vanished = static_cast<double>(keys) * 0x1p-124;
     const double spread = factor * (row.spread / row.used + vanished * excess(log_2 * row.width));
@@ -280,12 +284,12 @@ void Watch::certify(std::int64_t r, std::span<const float> out, float lse, Certi
   error = std::min(error, row.missing + 2 * tau * row.value_norm);
   constexpr double safety = 1 + 0x1p-40;
   c.tau = std::min(1.0, (rounding.tau + tau) * safety);
-  // Exact attention is an average of values, so that it is not longer than the longest.
+  // Exact attention is an average of values, so its norm is at most the largest of theirs.
   c.error = std::min(rounding.error + error, row.value_norm + row.missing + out_norm) * safety;
   c.lse_error = (rounding.lse + open) * safety;
 }
 
-/// What was read, the same for every row.
+/// Returns the counts of what was read, which are the same for every row.
 Certificate counts_of(const DenseItem& item, const Item& of) {
   const std::int64_t seen = of.stored.seen;
   const std::int64_t dims = item.heads.key_dim + item.heads.value_dim;
@@ -309,7 +313,7 @@ Certificate counts_of(const DenseItem& item, const Item& of) {
   return c;
 }
 
-/// Results of rows first … first + count − 1, from their states.
+/// Writes the results of rows first … first + count − 1 from their states.
 void finish(const DenseItem& item, std::int64_t first, std::int64_t count,
             const SoftmaxStates& states, const Watch* watch, const Certificate& counts,
             std::span<float> lse, std::span<Certificate> certificates) {
@@ -347,7 +351,7 @@ void attend_few(const Item& of, const Room& room, Watch* watch, const SoftmaxSta
       sees[r] = of.call.seen[static_cast<std::size_t>(r)] - first;
     attention::add_page(of.call, rows, scaled, stored.page, sees, {stored.page.k, 0}, page_memory,
                         sums);
-    // Where nothing was coded, norms say all.
+    // Without coded blocks, norms are all that the bounds need.
     if (watch != nullptr)
       watch->add(stored, first, of.stored.coded() ? page_memory : nullptr, sums.m);
     const bool last =
@@ -371,7 +375,7 @@ void attend_dense(const DenseItem& item, float* scratch, View<float> out, std::s
   Watch watching(item, of, room);
   Watch* watch = certificates.empty() ? nullptr : &watching;
   const Certificate counts = watch == nullptr ? Certificate{} : counts_of(item, of);
-  // States grow where their results go.
+  // The states are kept in the caller's arrays for the results.
   const SoftmaxStates states{lse, {room.l, lse.size()}, out};
   if (few(item)) {
     attend_few(of, room, watch, states);

@@ -1,7 +1,7 @@
-// Attention over everything that a sequence stores: for many rows, for short sequences, and where
-// sparse reading would say nothing. The arithmetic is that of <tamis/attention.h>, page by page; a
-// sequence of raw tokens alone gets the bits of `dense`. Costs decoding every block once for up to
-// 128 rows, and rows·tokens·(d + d_v) multiply-adds.
+// Attention over everything that a sequence stores. It is used for many rows, for short sequences,
+// and where the bounds of sparse attention would be too wide. The arithmetic is that of
+// <tamis/attention.h>, page by page: a sequence of raw tokens alone gives the same bits as `dense`.
+// Costs decoding every block once for up to 128 rows, and rows·tokens·(d + d_v) multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,22 @@ struct DenseItem {
   std::int64_t head;                   ///< KV head
   View<const float> query;             ///< rows × key_dim, as the caller gave them
   std::span<const std::int64_t> seen;  ///< row r sees tokens 0 … seen[r] − 1
-  Dense why;
-  /// Rows of the KV head in the call, where the item has some of them only: whether rows go in
-  /// tiles depends on it.
+  Dense why;                           ///< for the certificates
+  /// How many rows the KV head of the sequence has in the whole call, if the item holds only some
+  /// of them. It decides whether rows are worked on in tiles.
   std::int64_t all_rows = 0;
 };
 
-/// Floats of scratch.
+/// Floats of scratch memory that attend_dense() needs.
 std::int64_t dense_scratch(const DenseItem& item);
-/// out: rows × value_dim. Certificates: one per row, or none; `reached` is `met` or `not_finite`,
-/// see reached_by. Allocates nothing.
+/// Writes rows × value_dim outputs and one log-sum-exp per row. `certificates` has one element per
+/// row, or is empty; their `reached` is `not_finite` or `met`, and the caller must replace `met` by
+/// the result of reached_by(). Allocates nothing.
 void attend_dense(const DenseItem& item, float* scratch, View<float> out, std::span<float> lse,
                   std::span<Certificate> certificates);
 
-/// What a row is whose numbers are finite and whose certificate says how much was read, by whatever
-/// way.
+/// Returns whether a row met its budget, given a certificate with tau and counts of sparse or dense
+/// attention. The row's numbers must be finite.
 Reached reached_by(const Budget& budget, const Certificate& certificate);
 
 }  // namespace tamis::sieve

@@ -12,13 +12,13 @@
 namespace tamis::sieve {
 namespace {
 
-constexpr std::int64_t raw = -1;  // instead of a block
+constexpr std::int64_t raw = -1;  // in place of a block number
 
 std::int64_t position(const cache::RawRun& run, std::int64_t i) {
   return run.first + (run.place == nullptr ? i : run.place[i]);
 }
 
-/// Row i of the run, of `dim` numbers of `size` bytes.
+/// Returns row i of one KV head of a run; a row has `dim` numbers of `size` bytes.
 const std::byte* row_of(const cache::RawRun& run, const std::byte* rows, std::int64_t head,
                         std::int64_t i, std::int64_t dim, std::int64_t size) {
   return rows + (head * run.head_rows + i) * dim * size;
@@ -98,7 +98,7 @@ StoredPage StoredPages::next(std::int64_t first) {
                        d, values + (from - first) * d_v, d_v);
     std::fill_n(owner.begin() + (from - first), count, static_cast<std::int64_t>(b));
   }
-  // Over what codes say in the places of raw tokens.
+  // Raw tokens overwrite what was decoded in their places.
   const bool floats = stored_.coded();
   const auto put = [&](const std::byte* from, float* rows, std::int64_t at, std::int64_t dim) {
     if (floats) {

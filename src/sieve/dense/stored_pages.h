@@ -1,5 +1,6 @@
-// All that a sequence stores of one KV head, as pages of 128 tokens in the order of their
-// positions: blocks decoded from all of their planes, raw tokens in their places.
+// Presents everything that a sequence stores of one KV head as pages of 128 tokens in the order of
+// their positions. Blocks are decoded from all of their planes, and raw tokens are put in their
+// places among them.
 #pragma once
 
 #include <array>
@@ -11,13 +12,14 @@
 
 namespace tamis::sieve {
 
-/// Raw tokens of a run before position `seen`. They come first, since positions ascend.
+/// Returns how many raw tokens of a run are before position `seen`. They are the first ones of the
+/// run, since positions ascend.
 std::int64_t seen_of(const cache::RawRun& run, std::int64_t seen);
-/// The largest ‖x‖ of `count` rows of `dim` numbers in a row, at least.
+/// Returns an upper bound on the norms of `count` contiguous rows of `dim` numbers.
 double largest_norm(const kernels::Kernels& kernels, kernels::KvType type, const void* rows,
                     std::int64_t count, std::int64_t dim);
 
-/// One KV head of a sequence, up to the position that its rows see at most.
+/// One KV head of a sequence, up to the last position that some row sees.
 struct Stored {
   const kernels::Kernels& kernels;
   const cache::Layout& layout;
@@ -26,8 +28,8 @@ struct Stored {
   DType raw_dtype;  ///< of raw tokens
   std::int64_t seen;
 
-  /// Whether there is anything to decode; pages are then floats, and otherwise as they were
-  /// appended.
+  /// Whether there is a block to decode. If so, pages hold floats; if not, they hold the raw tokens
+  /// in their own type.
   [[nodiscard]] bool coded() const {
     return !sequence.blocks.empty() && sequence.blocks.front().first < seen;
   }
@@ -38,11 +40,11 @@ struct Stored {
   }
 };
 
-/// Tokens of a page that are neighbours, of one block or raw.
+/// Consecutive tokens of a page that belong to one block or are all raw.
 struct Part {
-  std::int64_t first;  ///< in the page
+  std::int64_t first;  ///< index of the first one in the page
   std::int64_t count;
-  std::int64_t block;  ///< −1: raw
+  std::int64_t block;  ///< number of the block; −1 for raw tokens
 };
 
 struct StoredPage {
@@ -51,26 +53,27 @@ struct StoredPage {
   std::array<Part, page_tokens> part;
 };
 
-/// Brings the pages one after the other.
+/// Produces the pages one after the other.
 class StoredPages {
  public:
-  /// Keeps keys and values of the page at hand in `room`, room_floats() of them.
+  /// `room` holds the keys and values of the current page and must have room_floats() floats.
   StoredPages(const Stored& stored, float* room) : stored_(stored), room_(room) {}
   static std::int64_t room_floats(const cache::Layout& layout) {
     return page_tokens * (layout.key_dim + layout.value_dim);
   }
-  /// The tokens first … first + 127 of those before `seen`; `first` grows from call to call. The
-  /// page is good until the next call.
+  /// Returns tokens first … first + 127, as far as they are before `seen`. `first` must grow from
+  /// call to call. The page is valid until the next call.
   StoredPage next(std::int64_t first);
 
  private:
-  /// A page of raw tokens that lie as a page does, or null.
+  /// Returns a raw run that holds all of tokens first … end − 1 contiguously, so that no copy is
+  /// needed; null if there is none or if pages hold floats.
   [[nodiscard]] const cache::RawRun* whole_run(std::int64_t first, std::int64_t end) const;
 
   const Stored& stored_;
   float* room_;
-  std::size_t block_ = 0;  // the first that may reach into the next page
-  std::size_t run_ = 0;
+  std::size_t block_ = 0;  // the first block that may reach into the next page
+  std::size_t run_ = 0;    // the same for runs
 };
 
 }  // namespace tamis::sieve
