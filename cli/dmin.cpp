@@ -8,6 +8,7 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/dmin.h>
 
 #include "command.h"

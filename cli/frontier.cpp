@@ -9,6 +9,7 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/realise.h>
 #include <tamis/text.h>
 

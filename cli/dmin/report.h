@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/dmin.h>
 
 namespace tamis::cli {

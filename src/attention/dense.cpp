@@ -24,7 +24,7 @@ void attend_all(const Shape& shape, View<const float> q, std::span<const KvPages
 attention::DenseCall attention::dense_call(const Shape& shape, View<const float> q,
                                            std::span<const KvPages> kv,
                                            std::span<const std::int64_t> seen) {
-  const auto factor = static_cast<float>(static_cast<double>(shape.scale) * 1.4426950408889634);
+  const auto factor = static_cast<float>(static_cast<double>(shape.scale) * attention::log2_e);
   return {shape, q, kv, seen, kernels::kernels(), kv_type(shape.dtype), factor};
 }
 

@@ -9,6 +9,11 @@ namespace tamis::attention {
 /// The unit roundoff of f32: an operation errs by at most this share of its result.
 inline constexpr double unit_roundoff = 0x1p-24;
 
+/// log₂ e to nearest, by which logits are multiplied once so that weights are powers of 2.
+inline constexpr double log2_e = 1.4426950408889634;
+/// The least double above log₂ e.
+inline constexpr double log2_e_above = 1.4426950408889636;
+
 /// An upper bound on the square root of a sum of squares that was computed in f64 from at most 2¹⁰
 /// floats: the sum errs by less than 2⁻⁴², its root by half of that plus one rounding.
 inline double root_above(double squares) { return std::sqrt(squares) * (1 + 0x1p-40); }

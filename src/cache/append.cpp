@@ -44,7 +44,7 @@ class Append {
   Append(Cache::Impl& impl, const Incoming& rows, Workspace& workspace)
       : impl_(impl), rows_(rows), workspace_(workspace.impl()), kernels_(kernels::kernels()) {}
   ~Append() {
-    for (std::size_t g = 0; g < count_; ++g) growths_[g].roll_back();
+    for (std::size_t g = 0; g < count_; ++g) extensions_[g].roll_back();
   }
   Append(const Append&) = delete;
   Append& operator=(const Append&) = delete;
@@ -65,7 +65,7 @@ class Append {
   Workspace::Impl& workspace_;
   const kernels::Kernels& kernels_;
   std::span<const Sequence> sequences_;
-  Extension* growths_ = nullptr;
+  Extension* extensions_ = nullptr;
   std::size_t count_ = 0;
   std::array<Step, window_pages> window_;
   std::size_t steps_ = 0;  ///< how many steps the window holds
@@ -77,7 +77,7 @@ void Append::plan(std::span<const Sequence> sequences, std::span<const std::int6
   sequences_ = sequences;
   const std::uint64_t call = ++impl_.calls;
   const auto bytes = static_cast<std::int64_t>(sequences.size() * sizeof(Extension));
-  growths_ = reinterpret_cast<Extension*>(
+  extensions_ = reinterpret_cast<Extension*>(
       workspace_.extensions.get(bytes / static_cast<std::int64_t>(sizeof(float)) + 1));
   const Rows& keys = *rows_.keys.rows;
   const Rows& values = *rows_.values.rows;
@@ -96,22 +96,22 @@ void Append::plan(std::span<const Sequence> sequences, std::span<const std::int6
     const auto offset = [s](const Rows& rows) {
       return static_cast<std::int64_t>(s) * rows.sequence_stride;
     };
-    new (growths_ + count_++) Extension(contents, impl_.options, tokens[s],
-                                        {offset(keys) + first(keys) * keys.token_stride,
-                                         offset(values) + first(values) * values.token_stride});
+    new (extensions_ + count_++) Extension(contents, impl_.options, tokens[s],
+                                           {offset(keys) + first(keys) * keys.token_stride,
+                                            offset(values) + first(values) * values.token_stride});
     row += tokens[s];
   }
 }
 
 void Append::run() {
-  for (std::size_t g = 0; g < count_; ++g) growths_[g].make_room();
+  for (std::size_t g = 0; g < count_; ++g) extensions_[g].make_room();
   for (std::size_t g = 0; g < count_; ++g)
-    for (std::int64_t i = 0; i < growths_[g].steps(); ++i) {
-      window_[steps_++] = growths_[g].step(i);
+    for (std::int64_t i = 0; i < extensions_[g].steps(); ++i) {
+      window_[steps_++] = extensions_[g].step(i);
       if (steps_ == window_pages) work_on_window();
     }
   work_on_window();
-  while (count_ > 0) growths_[--count_].commit();
+  while (count_ > 0) extensions_[--count_].commit();
 }
 
 void Append::work_on_window() {
@@ -171,7 +171,7 @@ void Append::encode_window() {
 /// Reports the first such number of the call, so that the message does not depend on which thread
 /// found one first.
 void Append::fail_not_finite() const {
-  for (std::size_t g = 0; g < count_; ++g) growths_[g].check_finite(rows_, sequences_[g]);
+  for (std::size_t g = 0; g < count_; ++g) extensions_[g].check_finite(rows_, sequences_[g]);
   core::fail(Code::internal, "the rows of an append changed while they were read");
 }
 

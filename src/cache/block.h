@@ -17,6 +17,15 @@
 
 namespace tamis::cache {
 
+/// A set of tokens of a block: bit j stands for token j.
+using TokenMask = std::array<std::uint32_t, 4>;
+inline bool in_mask(const TokenMask& mask, std::int64_t j) {
+  return (mask[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) != 0;
+}
+inline void add_to_mask(TokenMask& mask, std::int64_t j) {
+  mask[static_cast<std::size_t>(j / 32)] |= 1U << (j % 32);
+}
+
 inline constexpr int most_levels = 4;
 /// Tokens with a number of larger magnitude stay raw, so that no sum of squares can overflow.
 inline constexpr float largest_coded = 0x1p55F;
@@ -34,10 +43,10 @@ struct BlockHead {
   /// Root mean square of ‖v − centre of values‖. It bounds nothing and only helps to choose what
   /// to read.
   float value_spread;
-  float value_norm;                  ///< bounds ‖v‖
-  std::array<std::uint32_t, 4> raw;  ///< bit j: token j is kept raw, and its codes mean nothing
-  std::uint8_t raw_tokens;           ///< number of bits set in `raw`
-  std::uint8_t tokens;               ///< tokens of the block including raw ones, 1 … 128
+  float value_norm;         ///< bounds ‖v‖
+  TokenMask raw;            ///< bit j: token j is kept raw, and its codes mean nothing
+  std::uint8_t raw_tokens;  ///< number of bits set in `raw`
+  std::uint8_t tokens;      ///< tokens of the block including raw ones, 1 … 128
   std::uint8_t levels;
   std::uint8_t zero;  ///< always 0
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "attention/dense.h"
 #include "attention/rounding.h"
 
 namespace tamis::cache {
@@ -16,12 +17,6 @@ constexpr double u = attention::unit_roundoff;
 
 /// Returns a float that is at least x, also where floats are denormal.
 float rounded_up(double x) { return static_cast<float>(x * (1 + 0x1p-22) + 0x1p-149); }
-
-int type_of(DType dtype) {
-  return dtype == DType::f32   ? kernels::kv_f32
-         : dtype == DType::f16 ? kernels::kv_f16
-                               : kernels::kv_bf16;
-}
 
 /// Named parts of the scratch memory, used for keys and then for values.
 struct Scratch {
@@ -62,7 +57,7 @@ struct Tokens {
 Tokens coded_tokens(const EncodeSource& source) {
   Tokens coded{};
   for (std::int32_t j = 0; j < source.tokens; ++j)
-    if ((source.raw[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) == 0)
+    if (!in_mask(source.raw, j))
       coded.token[static_cast<std::size_t>(coded.count++)] = static_cast<std::uint8_t>(j);
   return coded;
 }
@@ -77,7 +72,7 @@ struct Side {
 /// padded with zeros.
 Side side_of(const kernels::Kernels& kernels, DType dtype, const void* from, std::int64_t stride,
              std::int64_t d, std::int64_t d32, const Tokens& coded, float* widened) {
-  const int type = type_of(dtype);
+  const int type = attention::kv_type(dtype);
   if (d == d32) return {{from, stride, coded.token.data(), coded.count}, type};
   const auto* bytes = static_cast<const std::byte*>(from);
   for (int i = 0; i < coded.count; ++i) {

@@ -81,14 +81,6 @@ bool all_coded(DType dtype, const std::byte* numbers, std::int64_t count);
 /// Returns one number as a float.
 float number_at(DType dtype, const std::byte* number);
 
-/// A set of tokens of a block: bit j stands for token j.
-using TokenMask = std::array<std::uint32_t, 4>;
-inline bool in_mask(const TokenMask& mask, std::int64_t j) {
-  return (mask[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) != 0;
-}
-inline void add_to_mask(TokenMask& mask, std::int64_t j) {
-  mask[static_cast<std::size_t>(j / 32)] |= 1U << (j % 32);
-}
 std::int64_t count_mask(const TokenMask& mask);
 
 /// The keys and values of one KV head of a whole block. Strides from row to row are in elements.

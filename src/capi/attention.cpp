@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "attention/check.h"
+
 namespace tamis::capi {
 
 static_assert(sizeof(tamis_shape) == shape_size && TAMIS_ENDS_WITH(tamis_shape, scale));
@@ -21,11 +23,11 @@ Shape shape_of(const tamis_shape* from) {
   if (shape.query_heads < 1 || shape.kv_heads < 1)
     core::fail(Code::usage, "{} query heads over {} KV heads: both must be positive",
                shape.query_heads, shape.kv_heads);
-  if (shape.query_heads > most_heads || shape.query_heads % shape.kv_heads != 0)
+  if (shape.query_heads > attention::most_heads || shape.query_heads % shape.kv_heads != 0)
     core::fail(
         Code::usage,
         "{} query heads over {} KV heads: query heads must be a multiple of KV heads, at most {}",
-        shape.query_heads, shape.kv_heads, most_heads);
+        shape.query_heads, shape.kv_heads, attention::most_heads);
   extent(
       {shape.query_heads, shape.queries, std::max<std::int64_t>(1, shape.head_dim), sizeof(double)},
       "q");

@@ -51,9 +51,6 @@ std::span<T> required(T* data, std::int64_t count, const char* name) {
 /// The product of sizes. Throws `usage` if one is negative or the product exceeds any memory.
 TAMIS_INSIDE std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
 
-/// The most heads that a call or a store may have, as memory is allocated per head even where there
-/// is no token.
-inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
 TAMIS_INSIDE DType dtype_of(tamis_dtype dtype);
 

@@ -238,7 +238,7 @@ sieve::Problem problem_of(const Call& call, const Plan::Item& item,
                          0,
                          query,
                          {}};
-  const double factor = static_cast<double>(call.heads.scale) * 1.4426950408889634;
+  const double factor = static_cast<double>(call.heads.scale) * attention::log2_e;
   for (std::int64_t r = 0; r < item.rows; ++r) {
     const auto i = static_cast<std::size_t>(r);
     const Place place = place_of(call, item, r);

@@ -46,11 +46,11 @@ struct FoldedNorms {
 /// The error bounds (widths) of the estimated logits of a block's keys, derived in
 /// docs/certificates.md, section "Widths".
 struct Widths {
-  double x;         ///< bounds ‖x‖
-  double at_least;  ///< the part of the width that is the same at every level
+  double x;       ///< bounds ‖x‖
+  double common;  ///< the part of the width that is the same at every level
 
   [[nodiscard]] double at(const cache::BlockHead& head, int level) const {
-    return x * static_cast<double>(head.key_missing[static_cast<std::size_t>(level)]) + at_least;
+    return x * static_cast<double>(head.key_missing[static_cast<std::size_t>(level)]) + common;
   }
 };
 inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, double root_d,

@@ -16,7 +16,7 @@ void for_each_coded(const Problem& problem, std::int64_t b, Use use) {
   const auto& raw = problem.block(b).head().raw;
   for (std::int64_t j = 0; j < std::min<std::int64_t>(coded.tokens, problem.seen - coded.first);
        ++j)
-    if ((raw[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1U) == 0) use(j, coded.first + j);
+    if (!cache::in_mask(raw, j)) use(j, coded.first + j);
 }
 
 /// Calls use(index among raw tokens, position) for the raw tokens that some row sees.

@@ -225,22 +225,13 @@ std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& 
     for (std::int64_t span = 0; span < problem.spans(); ++span)
       e.reference = std::max(e.reference, look.reference_of(span, r));
     const double factor = std::exp2(exact.reference - e.reference);
-    if (exact.used > 0) {
-      e.used = exact.used * factor;
-      e.spread = exact.spread * factor;
-    }
+    if (exact.used > 0) e.used = exact.used * factor;
     for (std::int64_t span = 0; span < problem.spans(); ++span) {
       double used = 0;
-      double spread = 0;
-      for (std::int64_t b = span * span_blocks; b < problem.span_end(span); ++b) {
-        const Looked& looked = look.at(b, r);
-        const float psi = std::min(looked.psi[static_cast<std::size_t>(look.planes - 1)], 0x1p60F);
-        used += static_cast<double>(looked.sum);
-        spread += static_cast<double>(looked.sum) * static_cast<double>(psi);
-      }
+      for (std::int64_t b = span * span_blocks; b < problem.span_end(span); ++b)
+        used += static_cast<double>(look.at(b, r).sum);
       const double scale = std::exp2(look.reference_of(span, r) - e.reference);
       e.used += used * scale;
-      e.spread += spread * scale;
     }
     if (problem.blocks > 0) e.distance = distances * e.used / static_cast<double>(problem.blocks);
   }

@@ -37,7 +37,6 @@ inline float weight_at(float threshold, float per_weight) {
 struct Expected {
   double reference = 0;  ///< the largest reference of the raw tokens and the spans
   double used = 0;       ///< Σ ê
-  double spread = 0;     ///< Σ δ at the level of the look
   double distance = 0;   ///< ρ·Σ ê, where ρ is the mean of LookedValues::spread over blocks
 };
 std::array<Expected, most_rows> expected_of(const Problem& problem, const Look& look,

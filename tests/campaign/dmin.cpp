@@ -1,5 +1,5 @@
-// Compares the least d of the paper's random construction with known values: medians of searches, and
-// medians of the law that p(d) implies. Also compares how often fast and literal draws are
+// Compares the least d of the paper's random construction with known values: medians of searches,
+// and medians of the law that p(d) implies. Also compares how often fast and literal draws are
 // accepted, at a size that unit tests do not reach. Takes about four minutes on two cores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "core/parallel.h"
 #include "lab/numbers/random.h"
 #include "lab/realise/jl/search.h"
+#include "support/lab/draws.h"
 #include "support/lab/jl_literal.h"
 
 namespace tamis::testing {
@@ -113,8 +114,8 @@ bool acceptance(std::string& report, const CampaignOptions& options) {
     });
     const auto slow = static_cast<double>(accepted) / draws;
     const auto fast =
-        static_cast<double>(lab::count_accepted(pattern, problem.conditions(), c.d, {0, draws},
-                                                problem.draw_seed(0), threads)) /
+        static_cast<double>(test::count_accepted(pattern, problem.conditions(), c.d, {0, draws},
+                                                 problem.draw_seed(0), threads)) /
         draws;
     const double pooled = 0.5 * (slow + fast);
     const double z = pooled > 0 ? (fast - slow) / std::sqrt(2 * pooled * (1 - pooled) / draws) : 0;

@@ -1,7 +1,7 @@
-// the least d is the least dimension at which the paper's random construction finds a pattern
-// within Q·n redraws (its Figures 3 and 4). Every d in this header, the least d included, is the
-// paper's d: it is even, and d = 2m for queries and keys of m columns. Elsewhere in the library a
-// dimension (`dim`) is m. n is the number of rows of the pattern.
+// The least d at which the paper's random construction finds a pattern within Q·n redraws (its
+// Figures 3 and 4). Every d in this header is the paper's: it is even, and d = 2m for queries and
+// keys of m columns. Elsewhere a dimension (`dim`, d_min) is m. n is the number of rows of the
+// pattern.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,6 @@
 #include <tamis/progress.h>
 
 namespace tamis::lab {
-
-/// A dimension that is proven to be enough. The bound is vacuous where it exceeds d = 2n, beyond
-/// which the construction does not exist. γ may be infinite, as it is for a pattern whose ratios
-/// are beyond f64; the bound is then vacuous.
-struct DimensionBound {
-  std::int64_t d = 0;  ///< the paper's d = 2m
-  bool vacuous = false;
-};
-/// Bound (6), for n ≥ 2:
-///   d = 2⌈16k²(log(γ/ε₁)/ε₂ + 1)²(2·log n + log(n − 1) + log 2)⌉
-/// Here k is the most nonzeros of a row or column and γ the largest ratio of two nonzeros of a row.
-/// At this d a draw is accepted with probability above 1/(n + 2).
-TAMIS_API DimensionBound paper_bound(std::int64_t n, std::int64_t k, double gamma, double eps1,
-                                     double eps2);
-/// The same bound with k in place of k²:
-///   d = 2⌈16k(log(γ/ε₁)/ε₂ + 1)²·log(4kn(n − 1))⌉
-/// Here k is the most nonzeros of a row, columns not counted, and only the pairs of keys that touch
-/// the support of a row are considered. At this d a draw is accepted with probability at least 1/2.
-TAMIS_API DimensionBound sharper_bound(std::int64_t n, std::int64_t k, double gamma, double eps1,
-                                       double eps2);
 
 /// The paper's random target patterns, numbered by `matrix`.
 struct DminProblem {
@@ -74,11 +54,6 @@ TAMIS_API std::optional<std::int64_t> first_accepted(const Pattern& pattern,
                                                      Draws draws, std::uint64_t seed,
                                                      int threads = 0,
                                                      const ProgressCallback& progress = {});
-/// The number of accepted draws of the range. Parameters, cost and errors are those of
-/// `first_accepted`.
-TAMIS_API std::int64_t count_accepted(const Pattern& pattern, const Conditions& conditions,
-                                      std::int64_t d, Draws draws, std::uint64_t seed,
-                                      int threads = 0, const ProgressCallback& progress = {});
 
 /// A confidence interval for a probability. A share of 1 − δ of the intervals made this way
 /// contains it.

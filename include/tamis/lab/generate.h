@@ -1,4 +1,5 @@
-// Patterns to try things on: the paper's random ones, regular ones, and those of real attention.
+// Generators of patterns for experiments: the random ones of the paper (Likhosherstov, Choromanski
+// and Weller), regular ones, and those of a model's attention.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +10,30 @@
 
 namespace tamis::lab {
 
-// All throw `usage` for arguments that define no pattern, such as k > n, γ < 1 or a layer that the
-// trace does not have, and for one larger than the memory of the machine: 16 bytes for every
-// nonzero and 8 for every row. Same arguments, same pattern. Safe to call concurrently.
+// Every function here throws `usage` for arguments that define no pattern, such as k > n, γ < 1 or
+// a layer that the trace does not have. All but `top_keys_pattern` also throw it for a pattern that
+// would not fit the memory of the machine, at 16 bytes for every nonzero and 8 for every row. The
+// same arguments always give the same pattern. The functions are safe to call concurrently.
 
-/// The union of k random permutation matrices, each nonzero 1 or γ by a fair coin (the paper's
-/// experiments).
+/// The union of k random n × n permutation matrices. Each nonzero is 1 or γ by a fair coin, as in
+/// the paper's experiments.
 TAMIS_API Pattern permutations_pattern(std::int64_t n, std::int64_t k, double gamma,
                                        std::uint64_t seed);
-/// min(k, i + 1) distinct random columns j ≤ i in row i, values 1 or γ by a fair coin. Columns are
-/// not bounded.
+/// An n × n pattern with min(k, i + 1) distinct random columns j ≤ i in row i. Each nonzero is 1 or
+/// γ by a fair coin. The number of nonzeros in a column is not bounded.
 TAMIS_API Pattern causal_pattern(std::int64_t n, std::int64_t k, double gamma, std::uint64_t seed);
-/// Ones where |i − j| ≤ reach, or 0 ≤ i − j ≤ reach if causal.
+/// An n × n pattern with ones where |i − j| ≤ reach, or 0 ≤ i − j ≤ reach if causal.
 TAMIS_API Pattern banded_pattern(std::int64_t n, std::int64_t reach, bool causal);
-/// Ones where i and j lie in the same block of `size` indices (and j ≤ i if causal).
+/// An n × n pattern with ones where i and j lie in the same block of `size` indices, and where also
+/// j ≤ i if causal.
 TAMIS_API Pattern block_pattern(std::int64_t n, std::int64_t size, bool causal);
-/// One row for each of the n(n − 1)/2 pairs of n columns, in lexicographic order (LIMIT):
-/// 20·n² bytes.
+/// One row with two ones for each of the n(n − 1)/2 pairs of n columns, in lexicographic order, as
+/// in the LIMIT dataset (Weller et al., arXiv 2508.21038). Takes 20·n² bytes.
 TAMIS_API Pattern pairs_pattern(std::int64_t n);
-/// For each query of one head of a trace, the k heaviest keys it sees with their attention weights
-/// (f64). Columns are all keys of the head; ties go to the earlier key. Row r is the trace's query
-/// r. A query that sees fewer keys has fewer nonzeros, and so has one whose weights underflow.
+/// For each query of one head of a trace, the k keys of largest attention weight that it sees, with
+/// these weights (f64). Row r is query r of the trace, and the columns are all keys of the head.
+/// Ties go to the earlier key. A row has fewer than k nonzeros if its query sees fewer keys or if
+/// weights underflow.
 TAMIS_API Pattern top_keys_pattern(const Trace& trace, std::int64_t layer, std::int64_t head,
                                    std::int64_t k);
 

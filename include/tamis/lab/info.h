@@ -1,4 +1,4 @@
-// What libtamis-lab is linked with, beyond what the engine is.
+// The libraries that libtamis-lab is linked with, in addition to those of the engine.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tamis::lab {
 
-/// Libraries linked, with the versions found at run time: "GMP 6.2.1", …
+/// The names of these libraries with the versions found at run time: "GMP 6.2.1", …
 TAMIS_API std::vector<std::string> lab_libraries();
 
 }  // namespace tamis::lab

@@ -1,4 +1,5 @@
-// A pattern: the sparse target matrix whose realisation by attention is asked for.
+// A pattern is a sparse target matrix. The lab looks for queries and keys whose attention produces
+// it, or for a proof that there are none.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace tamis::lab {
 
-/// A sparse matrix by rows. Every row has a nonzero; values are positive and finite; columns ascend
-/// within a row. Row names and column names are empty unless the file has them (qrels).
+/// A sparse matrix in compressed rows. Every row has at least one nonzero, values are positive and
+/// finite, and columns ascend within a row. Names of rows and columns are empty, except
+/// for patterns from qrels.
 struct Pattern {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -24,38 +26,43 @@ struct Pattern {
   std::vector<std::string> dropped;  ///< topics of qrels that were left out (EmptyTopics::drop)
 
   [[nodiscard]] std::int64_t nonzeros() const { return static_cast<std::int64_t>(column.size()); }
+  /// The columns and values of the nonzeros of a row. Both throw `usage` for a row out of range.
   [[nodiscard]] TAMIS_API std::span<const std::int64_t> columns_of(std::int64_t row) const;
   [[nodiscard]] TAMIS_API std::span<const double> values_of(std::int64_t row) const;
 };
 
-/// What the bounds of the theory ask of a pattern.
+/// The parameters of a pattern that appear in the bounds of the theory.
 struct PatternFigures {
-  std::int64_t most_per_row = 0;     ///< k, by rows
-  std::int64_t most_per_column = 0;  ///< k, by columns
-  double gamma = 1;     ///< largest ratio of two nonzeros of one row; infinite beyond f64
+  std::int64_t most_per_row = 0;     ///< k: the most nonzeros in a row
+  std::int64_t most_per_column = 0;  ///< the most nonzeros in a column
+  double gamma = 1;     ///< largest ratio of two nonzeros of one row; infinite on overflow
   bool causal = false;  ///< square, and no entry above the diagonal
 };
-/// A few passes over the nonzeros; allocates at most 8 bytes for each. Throws `input` if the
-/// pattern is not what is promised above.
+/// Computes them in a few passes over the nonzeros, with at most 8 bytes of scratch memory for each
+/// nonzero. Throws `input` if the pattern breaks a rule of `Pattern`.
 TAMIS_API PatternFigures figures_of(const Pattern& pattern);
 
-/// What becomes of topics of qrels without a relevant document, which cannot be rows.
+/// How to treat topics of qrels without a relevant document. They cannot become rows, since every
+/// row needs a nonzero.
 enum class EmptyTopics {
-  refuse,  ///< the file is refused with a sentence that names the first of them
-  drop     ///< they are left out; their documents stay columns
+  refuse,  ///< throw `input` with a sentence that names the first of them
+  drop     ///< leave them out, but keep their documents as columns
 };
 
-/// Reads Matrix Market (.mtx), .npy (a matrix of any real or integer type) or TREC qrels (.qrels,
-/// .txt, .tsv: topic, iteration, document, relevance; relevance > 0 is a nonzero of value 1). Files
-/// without a known ending are told apart by how they begin. Memory is bounded by a multiple of the
-/// file size. Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry,
-/// an index outside the matrix. A value of zero is not a nonzero, written out or not. Throws
-/// `usage` if topics are to be dropped of a file that is no qrels. Progress counts bytes, after
-/// every megabyte.
+/// Reads a pattern in one of three formats:
+///   Matrix Market  .mtx
+///   NumPy          .npy, a matrix of any real or integer type
+///   TREC qrels     .qrels, .txt or .tsv, with the fields topic, iteration, document and relevance;
+///                  a relevance above 0 is a nonzero of value 1
+/// If the file name has another ending, the first bytes of the file decide. An entry of value zero
+/// is not a nonzero, even if the file lists it. Memory is bounded by a multiple of the file size.
+/// Throws `input` for an empty row, a negative, infinite or NaN value, a repeated entry, or an
+/// index outside the matrix. Throws `usage` for `EmptyTopics::drop` with a file that is not qrels.
+/// `progress` counts bytes and is called after every megabyte.
 TAMIS_API Pattern read_pattern(const std::string& path, EmptyTopics empty = EmptyTopics::refuse,
                                const ProgressCallback& progress = {});
 
-/// Writes Matrix Market, coordinate real general. Names are not kept.
+/// Writes a Matrix Market file (coordinate real general). Row and column names are not written.
 TAMIS_API void write_matrix_market(const std::string& path, const Pattern& pattern);
 
 }  // namespace tamis::lab

@@ -14,6 +14,7 @@
 #include <tamis/lab/conformal.h>
 #include <tamis/lab/law.h>
 #include <tamis/lab/norms.h>
+#include <tamis/lab/quantiles.h>
 #include <tamis/lab/rows.h>
 #include <tamis/lab/trace.h>
 
@@ -25,14 +26,6 @@ struct ProfileOptions {
   LawOptions law;         ///< its seed also splits the rows into fit, calibration, test
   std::int64_t bins = 8;  ///< most bins of row length for growth and collapse
   std::vector<std::int64_t> layers;  ///< layers to profile; empty means all
-};
-
-/// Quantiles over rows; NaN if there are no rows. The p-quantile is the smallest value v such that
-/// at least a share p of the values are at most v.
-struct Quantiles {
-  double p10 = 0;
-  double median = 0;
-  double p90 = 0;
 };
 
 /// A bin of rows of similar length.

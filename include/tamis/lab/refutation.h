@@ -1,5 +1,6 @@
-// A refutation: why no queries and keys of so many columns weakly produce a pattern. What a witness
-// is to "yes", a refutation is to "no": numbers that a stranger checks against the pattern alone.
+// A refutation is evidence that no queries and keys of a given number of columns weakly produce a
+// pattern (witness.h). It is the counterpart of a witness: numbers that anyone can check against
+// the pattern alone.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,17 @@
 
 namespace tamis::lab {
 
-// Throughout, I_r is the set of columns with a nonzero in row r, and `ones_row` stands for the row
-// of ones that may be added to every pattern (it asks for nothing). Rows and columns count from 0.
-// docs/refutation.md has the proofs.
+// In this file, I_r is the set of columns with a nonzero in row r. Rows and columns count from 0.
+// `ones_row` stands for a row of ones, which may be added to every pattern because it imposes no
+// condition. docs/refutation.md has the proofs.
 inline constexpr std::int64_t ones_row = -1;
 
-/// On a line every I_r that is not all columns is an upper or a lower set of the keys' order.
-///   same      `first` is in both I_a and I_b, `second` in neither: both upper or both lower
-///   opposite  `first` is in I_a alone, `second` in I_b alone: one upper, one lower
-/// a = b is allowed if same: `first` is in I_a, `second` not.
+/// A relation between two rows in dimension 1, shown by two columns. In dimension 1 queries and
+/// keys are numbers, so every I_r other than the set of all columns is an upper set (the columns of
+/// the largest keys) or a lower set (those of the smallest keys).
+///   same      `first` is in both I_a and I_b, `second` in neither: both are upper or both lower
+///   opposite  `first` is in I_a alone, `second` in I_b alone: one is upper, the other lower
+/// For `same`, a = b is allowed; then `first` is in I_a and `second` is not.
 struct Relation {
   std::int64_t a = 0;
   std::int64_t b = 0;
@@ -30,39 +33,41 @@ struct Relation {
   std::int64_t second = 0;
 };
 
-/// Dimension 1: relations a₁b₁, b₁b₂, …, b_m a₁ round a circle, an odd number of them opposite. Two
-/// are a crossing pair of rows, three a triple that cannot be directed.
+/// Refutes dimension 1. The relations form a cycle: each ends at the row where the next begins, and
+/// the last ends where the first began. An odd number of them are opposite, so the rows cannot all
+/// be upper or lower sets. Two relations are a pair of rows that cross, three a triple of rows
+/// without consistent directions.
 struct OddCircle {
   std::vector<Relation> relations;
 };
 
-/// Dimension 1, hidden size 1: L_ij = c·x_i·x_j. Rows a and b are opposite, so x_a and x_b have
-/// different signs; row t has a nonzero in column a and none in column b, so c has the sign + if t
-/// and a are the same, − if they are opposite.
+/// Shows the sign of c in dimension 1 with hidden size 1, where L_ij = c·x_i·x_j. Rows a and b are
+/// opposite, so x_a and x_b have different signs. Row t has a nonzero in column a and none in
+/// column b, so c is positive if rows t and a are the same, and negative if they are opposite.
 struct SignOfC {
   std::int64_t t = 0;
-  Relation apart;  ///< of a and b, opposite
-  Relation turn;   ///< of t and a
+  Relation apart;  ///< between a and b, which are opposite
+  Relation turn;   ///< between t and a
 };
-/// The first says +, the second −.
+/// Refutes dimension 1 with hidden size 1: `plus` shows that c > 0, `minus` that c < 0.
 struct SignConflict {
   SignOfC plus, minus;
 };
 
-/// A set of c elements all of whose 2^(c−1) splits in two are cut out, so that sign-rank is at
-/// least c and the dimension at least c − 1 (Radon). Elements are columns and cuts rows, or the
-/// other way round. cuts[s] tells element e ≥ 1 from element 0 if and only if bit e − 1 of s is 1.
-/// `ones_row` may be a cut among rows, or an element among rows.
+/// A set of c elements of which each of the 2^(c−1) splits in two is made by some cut. By Radon's
+/// theorem the sign-rank (the least rank of a real matrix with the same signs) is then at least c,
+/// and the dimension at least c − 1. Elements are columns and cuts are rows, or the other way
+/// round; either way `ones_row` may be among the rows. cuts[s] separates element e ≥ 1 from element
+/// 0 if and only if bit e − 1 of s is 1.
 struct FullSet {
   bool of_columns = true;
   std::vector<std::int64_t> elements;
   std::vector<std::int64_t> cuts;
 };
 
-/// Forster's bound with weights: sign-rank is at least √(Σp·Σw)/‖diag(p)^½·M·diag(w)^½‖₂ for the
-/// signs M
-/// (+1 nonzero, −1 zero) of some rows and columns and any positive weights p of these rows and w of
-/// these columns.
+/// Forster's bound with weights. Let M be the signs (+1 for a nonzero, −1 for a zero) of some rows
+/// and columns, and p and w any positive weights of these rows and columns. Then the sign-rank is
+/// at least √(Σp·Σw)/‖diag(p)^½·M·diag(w)^½‖₂.
 struct Spectral {
   std::vector<std::int64_t> rows;  ///< may hold ones_row
   std::vector<std::int64_t> columns;
@@ -70,27 +75,27 @@ struct Spectral {
   std::vector<std::int64_t> column_weights;
 };
 
-/// No orientations of the (dim + 1)-tuples of some elements (the order type of keys) obey the
-/// Grassmann–Plücker relations and leave every cut possible: clauses over one variable per tuple,
-/// and a refutation of them by reverse unit propagation. docs/order-proofs.md numbers the
-/// variables.
+/// A proof that the (dim + 1)-tuples of some elements cannot be oriented in such a way that the
+/// orientations obey the Grassmann–Plücker relations and make every cut possible. There is one
+/// variable for the orientation of each tuple; the clauses over these variables are refuted by
+/// reverse unit propagation. docs/order-proofs.md has the clauses and numbers the variables.
 struct OrderProof {
   bool of_columns = true;
-  std::vector<std::int64_t> elements;  ///< ascending; columns, or rows and perhaps ones_row, first
-  std::vector<std::int64_t> cuts;  ///< likewise ascending: rows and perhaps ones_row, or columns
-  std::vector<std::vector<std::int32_t>>
-      clauses;  ///< learnt one after the other; the last is empty
+  std::vector<std::int64_t> elements;  ///< ascending; columns, or rows with perhaps ones_row
+  std::vector<std::int64_t> cuts;      ///< ascending; rows with perhaps ones_row, or columns
+  std::vector<std::vector<std::int32_t>> clauses;  ///< in order of derivation; the last is empty
 };
 
-/// The word of a program. Not checked here: the problem is kept for whoever wants to ask another.
+/// The answer of an SMT solver. It is not a proof and is not checked here. The problem is kept so
+/// that it can be given to another solver.
 struct SolverSaid {
   struct Run {
     std::string program;  ///< its name and version
     std::string answer;   ///< "unsat", "unknown", "timeout", "memory" or "failed"
     double seconds = 0;
   };
-  std::vector<Run> runs;  ///< the first says "unsat", and none "sat"
-  std::string problem;    ///< SMT-LIB 2, whole
+  std::vector<Run> runs;  ///< the first answers "unsat", and none answers "sat"
+  std::string problem;    ///< the whole problem in SMT-LIB 2
 };
 
 using Grounds = std::variant<OddCircle, SignConflict, FullSet, Spectral, OrderProof, SolverSaid>;
@@ -98,31 +103,33 @@ using Grounds = std::variant<OddCircle, SignConflict, FullSet, Spectral, OrderPr
 TAMIS_API const char* name_of(const Grounds& grounds);
 
 struct Refutation {
-  std::int64_t dim = 0;                ///< no witness of so many columns exists, nor of fewer
-  std::optional<std::int64_t> hidden;  ///< if set: for d_hid = hidden (and less) only
+  std::int64_t dim = 0;                ///< no witness of this many columns or fewer exists
+  std::optional<std::int64_t> hidden;  ///< if set, the claim is only for d_hid ≤ hidden
   Grounds grounds;
 
-  /// Can be checked from the pattern; otherwise it rests on a solver's word.
+  /// Whether the grounds can be checked from the pattern. If not, it rests on a solver's answer.
   [[nodiscard]] bool proved() const { return !std::holds_alternative<SolverSaid>(grounds); }
 };
 
-/// Whether the grounds are what they say of this pattern and rule out the dimension. `why` is a
-/// clause that says what is wrong. A solver's word never holds: it is not a proof.
+/// The outcome of a check. It holds if the grounds are true of the pattern and rule out the
+/// dimension; otherwise `why` is a clause that says what is wrong. A solver's answer never holds,
+/// because it is not a proof.
 struct RefutationCheck {
   bool holds = false;
   std::string why;
 };
-/// Uses nothing that makes refutations. Cost: a binary search per entry looked at; for `spectral`
-/// the Gram matrix of the smaller side and its Cholesky factor, for an order proof unit propagation
-/// over all its clauses. Throws `input` for a pattern that is not what its header promises.
-/// Concurrent calls are safe.
+/// Checks a refutation with code that shares nothing with the search for refutations. Cost: a
+/// binary search for each entry that is read; for `Spectral` also the Gram matrix of the smaller
+/// side and its Cholesky factor, for `OrderProof` unit propagation over all its clauses. Throws
+/// `input` for a pattern that breaks the rules of pattern.h. Concurrent calls are safe.
 TAMIS_API RefutationCheck check_refutation(const Pattern& pattern, const Refutation& refutation);
 
-/// JSON (docs/refutation.md). Reading throws `input` with a sentence that names the member at
-/// fault; whether it is true of a pattern is asked of `check_refutation`.
+/// Reads the JSON format of docs/refutation.md. Throws `input` with a sentence that names the
+/// member at fault. This checks the form of the file; `check_refutation` checks the claim.
 TAMIS_API Refutation read_refutation(const std::string& path);
+/// Writes the same format.
 TAMIS_API void write_refutation(const std::string& path, const Refutation& refutation);
-/// What `write_refutation` writes.
+/// The text that `write_refutation` writes.
 TAMIS_API std::string refutation_text(const Refutation& refutation);
 
 }  // namespace tamis::lab

@@ -12,36 +12,14 @@
 #include <vector>
 
 #include <tamis/export.h>
+#include <tamis/lab/sweep_kind.h>
 #include <tamis/progress.h>
 
 namespace tamis::lab {
 
-/// One axis of a grid. The grid has a point for every combination of its axes' values. Some
-/// axes hold a single value that says how the points are computed (such as how many
-/// matrices are drawn).
-struct SweepAxis {
-  std::string name;
-  std::string what;            ///< a clause that describes the axis
-  std::vector<double> values;  ///< default values
-  double least = 0;            ///< least allowed value; `most` is the greatest
-  double most = 0;
-  bool whole = false;   ///< values must be whole numbers
-  bool single = false;  ///< the axis takes exactly one value
-};
-
-struct SweepKind {
-  std::string name;  ///< name on the command line
-  std::string what;  ///< description, one line
-  std::vector<SweepAxis> axes;
-  bool takes_trace = false;  ///< adds points over a trace, if one is given
-};
 /// All sweeps, in the order of the papers.
 TAMIS_API const std::vector<SweepKind>& sweep_kinds();
 
-struct AxisValues {
-  std::string axis;
-  std::vector<double> values;
-};
 struct SweepRequest {
   std::string name;
   std::vector<AxisValues> axes;      ///< axes whose values differ from the defaults
@@ -52,16 +30,6 @@ struct SweepRequest {
 struct SweepPoint {
   std::string parameters;  ///< a JSON object on one line; equal points have equal text
   double seconds = 0;      ///< guessed time on one core
-};
-
-/// The findings of a sweep.
-struct SweepReport {
-  std::vector<std::vector<std::string>> table;  ///< the first row is the heading
-  /// A table of fitted parameters, also with a heading; empty if nothing was fitted.
-  std::vector<std::vector<std::string>> fits;
-  /// Two sentences that say, with numbers, whether the paper's claim held.
-  std::vector<std::string> sentences;
-  std::string vega;  ///< a Vega-Lite 5 chart with its data embedded
 };
 
 /// A sweep's validated grid. All const members are thread-safe.

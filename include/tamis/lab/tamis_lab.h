@@ -1,6 +1,6 @@
-/* The C ABI of libtamis-lab: files of arrays, traces, profiles, patterns and witnesses. C99; the
- * conventions of names, errors, ownership, threads and growth are those of tamis.h. A failure here
- * is told by tamis_last_error as well. */
+/* The C ABI of libtamis-lab: files of arrays, traces, profiles, patterns and witnesses. C99. The
+ * conventions on names, errors, ownership, threads and growth are those of tamis.h, and
+ * tamis_last_error also describes failures of these functions. */
 #ifndef TAMIS_LAB_TAMIS_LAB_H
 #define TAMIS_LAB_TAMIS_LAB_H
 
@@ -12,14 +12,14 @@ extern "C" {
 
 /* ---- What this build is ---- */
 
-/* Libraries that only the lab is linked with, as "name version". The strings live for ever. */
+/* Libraries that only the lab is linked with, as "name version". The strings live until exit. */
 TAMIS_API size_t tamis_lab_library_count(void);
 TAMIS_API tamis_code tamis_lab_library_at(size_t index, const char** name_and_version);
 
 /* ---- Arrays in files ---- */
 
-/* An array: what a tensor is, or is to become. name may be NULL where a file has one array (.npy).
- */
+/* Describes an array: the contents of a tensor, or data to be written. name may be NULL for files
+ * that hold one array (.npy). */
 typedef struct tamis_array {
   const char* name;
   const int64_t* shape; /* rank entries; may be NULL if rank is 0 */
@@ -31,19 +31,19 @@ typedef struct tamis_array {
 /* An array in memory that tamis owns. */
 typedef struct tamis_tensor tamis_tensor;
 TAMIS_API void tamis_tensor_free(tamis_tensor* tensor);
-/* What it holds; all pointers live as long as the tensor. */
+/* Describes the contents of a tensor. All pointers live as long as the tensor. */
 TAMIS_API tamis_code tamis_tensor_get(const tamis_tensor* tensor, tamis_array* out);
-/* Elements converted: exact for the types that fit, nearest otherwise. count must be the number of
- * elements. */
+/* The elements converted to float or double: exact for the types that fit, rounded to nearest
+ * otherwise. count must be the number of elements. */
 TAMIS_API tamis_code tamis_tensor_to_f32(const tamis_tensor* tensor, float* out, size_t count);
 TAMIS_API tamis_code tamis_tensor_to_f64(const tamis_tensor* tensor, double* out, size_t count);
 
-/* NumPy's .npy. */
+/* Read and write NumPy's .npy. */
 TAMIS_API tamis_code tamis_npy_read(const char* path, tamis_tensor** out);
 TAMIS_API tamis_code tamis_npy_write(const char* path, const tamis_array* array);
 
-/* A safetensors file, open for reading: the header is checked whole when opened, tensors are read
- * when asked for. Safe to read from many threads. */
+/* A safetensors file that is open for reading. The whole header is checked when the file is opened;
+ * tensors are read on demand. Safe to use from many threads. */
 typedef struct tamis_safetensors tamis_safetensors;
 TAMIS_API tamis_code tamis_safetensors_open(const char* path, tamis_safetensors** out);
 TAMIS_API void tamis_safetensors_free(tamis_safetensors* file);
@@ -57,8 +57,8 @@ TAMIS_API tamis_code tamis_safetensors_read(const tamis_safetensors* file, const
 /* *value is NULL if the file's metadata has no such key. */
 TAMIS_API tamis_code tamis_safetensors_metadata(const tamis_safetensors* file, const char* key,
                                                 const char** value);
-/* Written under a temporary name, then renamed. metadata: `pairs` keys and values, alternating; may
- * be NULL if pairs is 0. */
+/* Writes under a temporary name, then renames. metadata holds `pairs` keys and values, alternating;
+ * it may be NULL if pairs is 0. */
 TAMIS_API tamis_code tamis_safetensors_write(const char* path, const tamis_array* arrays,
                                              size_t count, const char* const* metadata,
                                              size_t pairs);
@@ -72,11 +72,11 @@ typedef struct tamis_trace_info {
   int64_t tokens;
   int64_t queries; /* per head */
   int64_t layers;
-  int32_t causal;      /* 1 or 0 */
-  int32_t has_rotary;  /* 1 if the three fields below say which rotary embedding was applied */
-  double rotary_theta; /* base of the frequencies */
-  int64_t rotary_dims; /* how many leading dimensions of a head are rotated */
-  int32_t rotary_interleaved; /* 1: pairs are (0,1), (2,3), ...; 0: (i, i + dims/2) */
+  int32_t causal;             /* 1 or 0 */
+  int32_t has_rotary;         /* 1: the three fields below give the rotary embedding of q and k */
+  double rotary_theta;        /* base of the frequencies */
+  int64_t rotary_dims;        /* how many leading dimensions of a head are rotated */
+  int32_t rotary_interleaved; /* 1: rotated pairs are (0,1), (2,3), ...; 0: (i, i + dims/2) */
   int32_t reserved;           /* 0 */
 } tamis_trace_info;
 
@@ -96,24 +96,25 @@ TAMIS_API tamis_code tamis_trace_get_info(const tamis_trace* trace, tamis_trace_
 /* *value is NULL if the trace's metadata has no such key. */
 TAMIS_API tamis_code tamis_trace_metadata(const tamis_trace* trace, const char* key,
                                           const char** value);
-/* Arrays of `queries` entries: each query's place in the text, and how many keys it sees. Either
- * output may be NULL. */
+/* Arrays of `queries` entries: the position of each query in the text, and the number of keys that
+ * it sees. Either output may be NULL. */
 TAMIS_API tamis_code tamis_trace_positions(const tamis_trace* trace, const int64_t** positions,
                                            const int64_t** seen);
-/* Layers are counted 0 .. layers - 1 by ascending layer number. Set `size` of both outputs; either
- * may be NULL. */
+/* `index` counts the layers 0 .. layers - 1 by ascending layer number. Set `size` of both outputs;
+ * either may be NULL. */
 TAMIS_API tamis_code tamis_trace_layer(const tamis_trace* trace, int64_t index,
                                        tamis_layer_info* info, tamis_shape* shape);
 
-/* The numbers of one layer, checked to be finite. */
+/* The queries, keys and values of one layer. All elements are finite. */
 typedef struct tamis_layer tamis_layer;
 TAMIS_API tamis_code tamis_layer_read(const tamis_trace* trace, int64_t index, tamis_layer** out);
 TAMIS_API void tamis_layer_free(tamis_layer* layer);
-/* What tamis_dense_arrays takes: q in f32, k and v in the layer's dtype. Any output may be NULL. */
+/* The arrays in the form that tamis_dense_arrays takes: q in f32, k and v in the layer's dtype. Any
+ * output may be NULL. */
 TAMIS_API tamis_code tamis_layer_get(const tamis_layer* layer, const float** q, const void** k,
                                      const void** v);
-/* w_q is [query_heads, hidden, head_dim], w_k is [kv_heads, hidden, head_dim]. TAMIS_INPUT unless
- * has_weights. */
+/* TAMIS_INPUT unless has_weights. w_q is [query_heads, hidden, head_dim], and w_k is [kv_heads,
+ * hidden, head_dim]. */
 TAMIS_API tamis_code tamis_layer_read_weights(const tamis_trace* trace, int64_t index,
                                               tamis_tensor** w_q, tamis_tensor** w_k);
 /* `count` must be query_heads. TAMIS_INPUT unless has_weight_norms. */
@@ -122,7 +123,7 @@ TAMIS_API tamis_code tamis_layer_read_weight_norms(const tamis_trace* trace, int
 
 /* ---- Budgets from a profile ---- */
 
-/* What a profile of a model recommends for its heads. */
+/* The budgets that a profile of a model recommends for its heads. */
 typedef struct tamis_profile tamis_profile;
 
 typedef struct tamis_head_budget {
@@ -131,11 +132,11 @@ typedef struct tamis_head_budget {
   tamis_budget budget;
 } tamis_head_budget;
 
-/* Reads {"heads": [{"layer": L, "head": H, "budget": "power:2,0.5"}, ...]}; other members are
- * ignored. */
+/* Reads {"heads": [{"layer": L, "head": H, "budget": "power:2,0.5"}, ...]}. Other members are
+ * ignored, so a file may hold more. */
 TAMIS_API tamis_code tamis_profile_read(const char* path, tamis_profile** out);
 TAMIS_API void tamis_profile_free(tamis_profile* profile);
-/* In the order of the file. */
+/* An array of `count` entries in the order of the file. */
 TAMIS_API tamis_code tamis_profile_budgets(const tamis_profile* profile,
                                            const tamis_head_budget** budgets, size_t* count);
 
@@ -153,14 +154,14 @@ typedef struct tamis_pattern_view {
   const double* value;
 } tamis_pattern_view;
 
-/* Matrix Market, .npy or TREC qrels. */
+/* Reads Matrix Market, .npy or TREC qrels. */
 TAMIS_API tamis_code tamis_pattern_read(const char* path, tamis_pattern** out);
-/* A copy. TAMIS_USAGE unless every row has a nonzero, columns ascend and values are positive and
- * finite. */
+/* Copies the arrays. TAMIS_USAGE unless every row has a nonzero, columns ascend and values are
+ * positive and finite. */
 TAMIS_API tamis_code tamis_pattern_create(const tamis_pattern_view* pattern, tamis_pattern** out);
 TAMIS_API void tamis_pattern_free(tamis_pattern* pattern);
 TAMIS_API tamis_code tamis_pattern_get(const tamis_pattern* pattern, tamis_pattern_view* out);
-/* *name is NULL if the file named none. */
+/* *name is NULL if the pattern has no names. */
 TAMIS_API tamis_code tamis_pattern_row_name(const tamis_pattern* pattern, int64_t row,
                                             const char** name);
 TAMIS_API tamis_code tamis_pattern_column_name(const tamis_pattern* pattern, int64_t column,
@@ -168,51 +169,50 @@ TAMIS_API tamis_code tamis_pattern_column_name(const tamis_pattern* pattern, int
 /* Writes Matrix Market. */
 TAMIS_API tamis_code tamis_pattern_write(const char* path, const tamis_pattern_view* pattern);
 
-/* ---- Witnesses: queries and keys that produce a pattern; see docs/witness.md and docs/realise.md
- * ---- */
+/* ---- Witnesses (docs/witness.md), and how they are found (docs/realise.md) ---- */
 
-/* What logits L = q.k must do to count as the pattern A, in every row i:
+/* The conditions under which logits L = q.k produce the pattern A. In every row i:
  *   L_ij - L_il < log eps1                   where A_ij = 0 and A_il != 0
  *   |L_ij - L_il - log(A_ij/A_il)| < eps2    where both are nonzero
- * or, if weak, L_ij < L_il where A_ij = 0 and A_il != 0. NULL in place of a pointer to conditions
- * means eps1 = 0.1 and eps2 = 1, neither causal nor weak. */
+ * or, if weak, only L_ij < L_il where A_ij = 0 and A_il != 0. Functions that take a pointer to
+ * conditions accept NULL for eps1 = 0.1 and eps2 = 1, neither causal nor weak. */
 typedef struct tamis_conditions {
   size_t size;
   double eps1;    /* above 0, below 1 */
   double eps2;    /* above 0 */
-  int32_t causal; /* 1: row i sees columns 0 .. i only, and A has no others; 0: it sees all */
-  int32_t weak;   /* 1: eps1 and eps2 are not looked at */
+  int32_t causal; /* 1: row i sees columns 0 .. i only, and A has no others; 0: all columns */
+  int32_t weak;   /* 1: the weak condition; eps1 and eps2 are ignored */
 } tamis_conditions;
 
-/* q [rows, m] and k [columns, m] with logits q k^T, or x [n, hidden], w_q and w_k [hidden, d] with
- * logits x w_q w_k^T x^T, or both; TAMIS_F32 or TAMIS_F64. */
+/* A witness holds the arrays q [rows, m] and k [columns, m] with logits q k^T, or x [n, hidden],
+ * w_q and w_k [hidden, d] with logits x w_q w_k^T x^T, or both. They are TAMIS_F32 or TAMIS_F64. */
 typedef struct tamis_witness tamis_witness;
 
-/* Copies `count` arrays with names among those above. */
+/* Copies `count` arrays, whose names must be among those above. */
 TAMIS_API tamis_code tamis_witness_create(const tamis_array* arrays, size_t count,
                                           const tamis_conditions* made_for, tamis_witness** out);
 TAMIS_API tamis_code tamis_witness_read(const char* path, tamis_witness** out);
 TAMIS_API void tamis_witness_free(tamis_witness* witness);
-/* Written under a temporary name, then renamed. */
+/* Writes under a temporary name, then renames. */
 TAMIS_API tamis_code tamis_witness_write(const char* path, const tamis_witness* witness);
 /* The array of one of the names above; out->data is NULL if the witness does not hold it. */
 TAMIS_API tamis_code tamis_witness_get(const tamis_witness* witness, const char* name,
                                        tamis_array* out);
-/* The conditions that it was made for. */
+/* The conditions that the witness claims to meet. */
 TAMIS_API tamis_code tamis_witness_conditions(const tamis_witness* witness, tamis_conditions* out);
-/* "method", "seed" and whatever else its maker wanted known; *value is NULL if it has no such key.
- */
+/* Notes of the program that made the witness, such as "method" and "seed". *value is NULL if there
+ * is no such key. */
 TAMIS_API tamis_code tamis_witness_metadata(const tamis_witness* witness, const char* key,
                                             const char** value);
 
-/* Told how much is done, from 0 to total, on the thread that made the call; 0 asks to stop, and the
- * call returns TAMIS_CANCELLED. */
+/* A callback that receives how much is done, from 0 to total, on the thread that made the call. If
+ * it returns 0, the call stops and returns TAMIS_CANCELLED. */
 typedef int (*tamis_progress)(void* context, double done, double total);
 
 /* The verdict in one arithmetic. */
 typedef struct tamis_checked {
-  double margin;     /* the least slack of a condition; above 0 if and only if all hold */
-  int64_t worst_row; /* where that is; -1 if no row has a condition */
+  double margin;     /* the smallest slack of a condition; above 0 if and only if all hold */
+  int64_t worst_row; /* the row of this margin; -1 if no row has a condition */
   int64_t failing_rows;
   int32_t holds;    /* 1 or 0 */
   int32_t reserved; /* 0 */
@@ -220,39 +220,40 @@ typedef struct tamis_checked {
 
 typedef struct tamis_verification {
   size_t size;
-  tamis_checked f32;   /* with logits computed in f32, */
-  tamis_checked f64;   /* in f64, */
-  tamis_checked exact; /* without rounding: what a claim means */
-  double norm_product; /* max |q_i| * max |k_j|, 2-norms; the larger of two forms */
-  double max_logit;    /* max |L_ij| over the pairs that are seen */
+  tamis_checked f32;   /* with logits computed in f32 */
+  tamis_checked f64;   /* with logits computed in f64 */
+  tamis_checked exact; /* with exact logits, which is what a claim means */
+  double norm_product; /* max |q_i| * max |k_j|, 2-norms; of two forms, the larger product */
+  double max_logit;    /* max |L_ij|, over j <= i only if causal */
 } tamis_verification;
 
-/* Checks the numbers alone, and never takes the conditions from the witness: what it claims to be
- * made for, tamis_witness_conditions tells, and a claim of eps1 = 0.99999 or of weak ones is easily
- * met. threads = 0 takes every core; progress may be NULL. TAMIS_OK whatever the verdict;
- * TAMIS_INPUT if the sizes of pattern and witness differ, or the conditions are causal and the
- * pattern is not. */
+/* Checks the numbers of a witness against a pattern. The conditions are never taken from the
+ * witness, because its claim (tamis_witness_conditions) may be easy to meet, such as eps1 = 0.99999
+ * or weak conditions. threads = 0 takes every core; progress may be NULL. Returns TAMIS_OK whatever
+ * the verdict; TAMIS_INPUT if the sizes of pattern and witness differ, or if the conditions are
+ * causal and the pattern is not. */
 TAMIS_API tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witness* witness,
                                   const tamis_conditions* conditions, int threads,
                                   tamis_progress progress, void* context, tamis_verification* out);
 
 typedef int32_t tamis_method;
 enum {
-  TAMIS_AUTO = 0,   /* descent, and moment where that may do better */
+  TAMIS_AUTO = 0,   /* descent, and moment where it may do better */
   TAMIS_JL = 1,     /* the paper's random projection; square patterns */
   TAMIS_MOMENT = 2, /* closed form in 2k dimensions for k nonzeros in a row; large norms */
-  TAMIS_DESCENT = 3 /* optimised */
+  TAMIS_DESCENT = 3 /* optimised queries and keys; any dimension */
 };
 
 /* A field that is 0 takes its default. */
 typedef struct tamis_realise_options {
   size_t size;
-  int64_t dim;     /* columns of q and k; 0: as few as can be verified (jl: as are proved enough,
-                      moment: 2k) */
-  double max_norm; /* largest norm product to accept; 0: if dim or weak any, else the paper's */
-  int64_t hidden;  /* with TAMIS_JL: columns of x, at least 2 dim; 0: without x, w_q and w_k */
-  int64_t redraws; /* draws of TAMIS_JL at most; 0: as many as rows */
-  int64_t steps;   /* of one descent; 0: 2000, or 1000 above four million pairs of row and column */
+  int64_t dim;     /* columns of q and k; 0: the fewest that can be verified (TAMIS_JL: a number
+                      that is proved to suffice, TAMIS_MOMENT: 2k) */
+  double max_norm; /* largest norm product to accept; 0: any if dim is set or the conditions are
+                      weak, else that of the paper's construction */
+  int64_t hidden;  /* with TAMIS_JL: columns of x, at least 2 dim; 0: no x, w_q and w_k */
+  int64_t redraws; /* at most this many draws of TAMIS_JL; 0: as many as rows */
+  int64_t steps;   /* of one descent; 0: 2000, or 1000 if rows * columns exceeds 2^22 */
   uint64_t seed;
   tamis_method method;
   int32_t threads; /* 0: every core; the result does not depend on it */
@@ -261,23 +262,23 @@ typedef struct tamis_realise_options {
 typedef struct tamis_realisation {
   size_t size;
   double seconds;
-  int64_t attempts;    /* one method at one dimension each */
-  int64_t redraws;     /* draws that TAMIS_JL looked at */
+  int64_t attempts;    /* each is one method at one dimension */
+  int64_t redraws;     /* draws that TAMIS_JL tried */
   int64_t dim;         /* of the witness; 0 if there is none */
-  tamis_method method; /* never TAMIS_AUTO if there is one */
+  tamis_method method; /* never TAMIS_AUTO if there is a witness */
   int32_t reserved;    /* 0 */
 } tamis_realisation;
 
-/* Looks for a witness, which holds in exact arithmetic or is not handed out: if none was found, the
- * code is TAMIS_OK, *witness NULL and verification all zeros. options may be NULL, as may progress,
- * result and verification. Same seed, same bits, for any number of threads. */
+/* Looks for a witness. One is returned only if it holds in exact arithmetic. If none was found, the
+ * code is TAMIS_OK, *witness is NULL and verification is all zeros. options, progress, result and
+ * verification may be NULL. The same seed gives the same bits for any number of threads. */
 TAMIS_API tamis_code tamis_realise(const tamis_pattern* pattern, const tamis_conditions* conditions,
                                    const tamis_realise_options* options, tamis_progress progress,
                                    void* context, tamis_witness** witness,
                                    tamis_realisation* result, tamis_verification* verification);
-/* What is known of norm products without a witness: that of the matrix which the paper projects (0
- * if weak), and one that no witness goes below (0 where none is known). Either output may be NULL.
- */
+/* Bounds on norm products that need no witness. *paper is the norm product of the matrices that the
+ * paper projects (0 if weak); no witness has a norm product below *lower (0 if no bound is known).
+ * Either output may be NULL. */
 TAMIS_API tamis_code tamis_norm_bounds(const tamis_pattern* pattern,
                                        const tamis_conditions* conditions, double* paper,
                                        double* lower);

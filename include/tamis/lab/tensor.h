@@ -1,4 +1,4 @@
-// Named arrays in files: safetensors and .npy, read and written.
+// Arrays in memory, and reading and writing them as safetensors and NumPy's .npy.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace tamis::lab {
 
-/// Dimensions that an array in a file may have: as many as NumPy has.
+/// The most dimensions that an array in a file may have; this is NumPy's limit.
 inline constexpr std::size_t most_dimensions = 64;
 
 /// Name, type and shape of an array, without its elements.
@@ -24,23 +24,25 @@ struct TensorInfo {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
 
-  /// Throws `usage` if a dimension is negative or bytes() would not fit 63 bits.
+  /// The product of the dimensions. Throws `usage` if a dimension is negative or bytes() would not
+  /// fit in 63 bits.
   [[nodiscard]] TAMIS_API std::int64_t elements() const;
   [[nodiscard]] std::int64_t bytes() const { return elements() * size_of(dtype); }
 };
 
-/// An array in memory, row-major, aligned to 64 bytes. Move-only: copies of data are explicit.
+/// An array in memory, row-major and aligned to 64 bytes. It can be moved but not copied.
 class TAMIS_API Tensor {
  public:
   Tensor() = default;
-  /// Zero-filled. Throws `internal` if there is not enough memory.
+  /// Allocates an array of zeros. Throws `internal` if there is not enough memory.
   explicit Tensor(TensorInfo info);
 
   [[nodiscard]] const TensorInfo& info() const { return info_; }
   /// Empty for a default-constructed or moved-from tensor.
   [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size()}; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size()}; }
-  /// Elements converted to float or double: exact for the types that fit, nearest otherwise.
+  /// The elements converted to float or double. The conversion is exact for the types that fit, and
+  /// rounds to nearest otherwise.
   [[nodiscard]] std::vector<float> to_f32() const;
   [[nodiscard]] std::vector<double> to_f64() const;
 
@@ -55,7 +57,7 @@ class TAMIS_API Tensor {
   std::unique_ptr<std::byte[], Free> data_;
 };
 
-/// An array to be written: `data` points at info.bytes() bytes owned by the caller.
+/// An array to be written. `data` points to info.bytes() bytes that the caller owns.
 struct TensorRef {
   TensorInfo info;
   const void* data = nullptr;
@@ -63,9 +65,10 @@ struct TensorRef {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// A safetensors file, open for reading. The header is checked whole when opened: sizes, types,
-/// offsets inside the file, no overlap, no gap, no duplicate name. Tensors are read when asked for
-/// with pread, so a file that shrinks meanwhile is an error. Safe to read from many threads.
+/// A safetensors file that is open for reading. Opening it checks the whole header: sizes and types
+/// are valid, offsets lie inside the file, tensors neither overlap nor leave gaps, and names are
+/// unique. Each tensor is read on demand with pread, so it is an error if the file has shrunk
+/// since. Safe to use from many threads.
 class TAMIS_API SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
@@ -75,37 +78,40 @@ class TAMIS_API SafetensorsFile {
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const Metadata& metadata() const;
-  /// In the order of their data.
+  /// All tensors, in the order of their data in the file.
   [[nodiscard]] std::span<const TensorInfo> tensors() const;
-  /// Null if there is none of that name.
+  /// The tensor of that name, or null if there is none.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const;
-  /// Throws `input` if there is none of that name. Allocates and reads its bytes.
+  /// Reads one tensor into newly allocated memory. Throws `input` if there is none of that name.
   [[nodiscard]] Tensor read(std::string_view name) const;
 
  private:
   friend struct SafetensorsAccess;
   struct Impl;
   explicit SafetensorsFile(std::unique_ptr<Impl> impl);
-  /// Throws `usage` if it was moved from.
+  /// Throws `usage` if this object was moved from.
   [[nodiscard]] const Impl& inside() const;
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes under a temporary name beside `path`, syncs, then renames: `path` is never half written.
+/// Writes a safetensors file. The data are written and synced under a temporary name beside `path`,
+/// which is then renamed, so `path` is never half written.
 TAMIS_API void write_safetensors(const std::string& path, std::span<const TensorRef> tensors,
                                  const Metadata& metadata = {});
 
-/// Throws what writing a file at `path` would throw before its first byte, by making the temporary
-/// file and removing it: worth asking before hours of work.
+/// Checks before a long computation that a file can be written at `path`. It creates the temporary
+/// file of a write and removes it again. Throws what the write would throw before its first byte.
 TAMIS_API void check_writable(const std::string& path);
 
-/// The file that a write to `path` means: where it leads, if it is a symbolic link, be there a file
-/// or not. Throws `usage` for links that lead in a circle.
+/// The path of the file that a write to `path` creates or replaces: `path` itself or, if that is a
+/// symbolic link, where the link leads, whether or not a file exists there. Throws `usage` for
+/// links that form a cycle.
 TAMIS_API std::string behind_links(const std::string& path);
 
-/// NumPy's .npy, versions 1 to 3, C order, little endian. bfloat16, which NumPy lacks, is stored as
-/// ml_dtypes does ('<V2'), and '<V2' is read as bfloat16. info().name is empty.
+/// Reads NumPy's .npy: versions 1 to 3, C order, little endian. NumPy has no bfloat16; the type
+/// '<V2' is read as bfloat16, as the package ml_dtypes writes it. info().name is empty.
 TAMIS_API Tensor read_npy(const std::string& path);
+/// Writes version 1 of the same format; bfloat16 becomes '<V2'. `path` is never half written.
 TAMIS_API void write_npy(const std::string& path, const TensorRef& tensor);
 
 }  // namespace tamis::lab

@@ -1,4 +1,4 @@
-// C ABI: what the lab is linked with.
+// C ABI: the libraries that the lab is linked with.
 #include <tamis/lab/info.h>
 #include <tamis/lab/tamis_lab.h>
 
@@ -10,7 +10,7 @@
 namespace tamis::lab::capi {
 namespace {
 
-/// Kept for ever, so that the strings may be.
+/// Kept until the process ends, so that callers may keep the strings.
 const std::vector<std::string>& lab_library_names() {
   static const std::vector<std::string> names = lab_libraries();
   return names;
@@ -19,8 +19,7 @@ const std::vector<std::string>& lab_library_names() {
 }  // namespace
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 size_t tamis_lab_library_count(void) {

@@ -17,7 +17,7 @@ const char* name_at(const std::vector<std::string>& names, std::int64_t index, s
   return names.empty() ? nullptr : names[static_cast<std::size_t>(index)].c_str();
 }
 
-/// A copy, checked to be what `Pattern` promises.
+/// A copy of the caller's arrays. Throws `usage` if they break a rule of `Pattern`.
 Pattern from_c(const tamis_pattern_view* from) {
   const tamis_pattern_view c = tamis::capi::read_struct(from, view_size, "tamis_pattern_view");
   if (c.rows < 1 || c.cols < 1)
@@ -58,8 +58,7 @@ Pattern from_c(const tamis_pattern_view* from) {
 }  // namespace
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 tamis_code tamis_pattern_read(const char* path, tamis_pattern** out) {

@@ -1,4 +1,4 @@
-// Patterns as C sees them.
+// The handle of the C ABI for a pattern.
 #pragma once
 
 #include <tamis/lab/pattern.h>

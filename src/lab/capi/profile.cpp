@@ -11,11 +11,10 @@ struct tamis_profile {
   std::vector<tamis_head_budget> budgets;
 };
 
-// Arrays of these cross the border, so their size is for ever.
+// Arrays of this struct cross the ABI, so its size can never change.
 static_assert(sizeof(tamis_head_budget) == 80);
 
-using namespace tamis::capi;  // NOLINT(google-build-using-namespace): the functions below are
-                              // outside it
+using namespace tamis::capi;  // NOLINT(google-build-using-namespace): for the functions below
 
 tamis_code tamis_profile_read(const char* path, tamis_profile** out) {
   return make(out, [&] {

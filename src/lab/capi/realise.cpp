@@ -1,4 +1,4 @@
-// C ABI: verifying witnesses, and finding them.
+// C ABI: functions that verify witnesses and find them.
 #include <tamis/lab/realise.h>
 
 #include "lab/capi/pattern.h"
@@ -42,7 +42,7 @@ void write(tamis_verification* to, const Verification& from) {
                             verification_size, "tamis_verification");
 }
 
-/// Zero means that the caller does not say.
+/// The option, or nothing if it is 0, which means unspecified.
 template <class T>
 std::optional<T> unless_zero(T value) {
   return value == 0 ? std::nullopt : std::optional(value);
@@ -67,7 +67,7 @@ RealiseOptions options_of(const tamis_realise_options* from) {
   return options;
 }
 
-/// Found out before the work whether its result can be handed out.
+/// Checks before the work that the result can be written to `out`, unless that is null.
 template <class Struct>
 void check_output(const Struct* out, std::size_t first_version, const char* type) {
   if (out != nullptr) tamis::capi::check_size(out->size, first_version, type);
@@ -76,8 +76,7 @@ void check_output(const Struct* out, std::size_t first_version, const char* type
 }  // namespace
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witness* witness,

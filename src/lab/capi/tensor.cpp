@@ -43,8 +43,7 @@ void copy_elements(const std::vector<T>& from, T* out, std::size_t count) {
 }  // namespace
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 void tamis_tensor_free(tamis_tensor* tensor) { delete tensor; }

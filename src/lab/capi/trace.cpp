@@ -34,8 +34,7 @@ const TraceLayer& layer_of(const tamis_trace* trace, std::int64_t index) {
 }  // namespace
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 tamis_code tamis_trace_open(const char* path, tamis_trace** out) {

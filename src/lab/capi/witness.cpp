@@ -75,8 +75,7 @@ Conditions conditions_of(const tamis_conditions* from) {
 
 }  // namespace tamis::lab::capi
 
-using namespace tamis::capi;       // NOLINT(google-build-using-namespace): the functions below are
-                                   // outside it
+using namespace tamis::capi;       // NOLINT(google-build-using-namespace): for the functions below
 using namespace tamis::lab::capi;  // NOLINT(google-build-using-namespace)
 
 tamis_code tamis_witness_create(const tamis_array* arrays, size_t count,

@@ -1,4 +1,4 @@
-// Witnesses and their conditions as C sees them.
+// The handle of the C ABI for a witness, and the conversion of conditions.
 #pragma once
 
 #include <tamis/lab/witness.h>
@@ -13,7 +13,7 @@ struct tamis_witness {
 
 namespace tamis::lab::capi {
 
-/// Null gives the strict ones.
+/// The caller's conditions, or the default ones for null.
 Conditions conditions_of(const tamis_conditions* from);
 
 }  // namespace tamis::lab::capi

@@ -95,14 +95,6 @@ std::optional<std::int64_t> first_accepted(const Pattern& pattern, const Conditi
   return found->draw;
 }
 
-std::int64_t count_accepted(const Pattern& pattern, const Conditions& conditions, std::int64_t d,
-                            Draws draws, std::uint64_t seed, int threads,
-                            const ProgressCallback& progress) {
-  const realisation::JlTarget target = realisation::jl_target(pattern, conditions);
-  realisation::JlSearch search(target, seed, numbers::Purpose::dmin, threads);
-  return search.count(rank_of(d, target.n), range_of(draws), progress);
-}
-
 DminSearch search_dmin(const Pattern& pattern, const Conditions& conditions, std::uint64_t seed,
                        const SearchOptions& options, const ProgressCallback& progress) {
   const realisation::JlTarget target = realisation::jl_target(pattern, conditions);

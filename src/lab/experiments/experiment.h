@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tamis/lab/sweep.h>
+#include <tamis/lab/sweep_kind.h>
 #include <tamis/lab/trace.h>
+#include <tamis/progress.h>
 
 namespace tamis::lab::experiments {
 

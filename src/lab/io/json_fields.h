@@ -1,11 +1,11 @@
-// JSON files whose members are described once for writing and reading: fields(archive, value) names
-// every member of `value` to the archive, in the order of the file. Numbers that are not finite are
-// null; members that are not known are ignored; a wrong or repeated one is refused with a sentence
-// that names it.
+// Reads and writes JSON files whose members are described once for both: a function fields(archive,
+// value) passes every member of `value` to the archive, in the order of the file. Numbers that are
+// not finite are written as null. Reading ignores unknown members, and refuses a missing, wrong or
+// repeated one with a sentence that names it.
 //
-// A type that is a word in the file has, beside it,
+// A type that is a word in the file needs two functions beside it,
 //   std::string json_word(const T&)      and      void from_json_word(const std::string&, T&)
-// the second throwing an Error whose sentence says what is wrong.
+// The second throws an Error whose sentence says what is wrong.
 #pragma once
 
 #include <cmath>
@@ -34,13 +34,13 @@ struct SignedWhole {
   std::int64_t value = 0;
 };
 
-/// What a file is, for its messages: "a profile".
+/// Describes a file format for checks and messages.
 struct JsonFormat {
-  const char* a_file;        ///< "a profile"
-  const char* format;        ///< "tamis-profile"
-  std::int64_t version = 1;  ///< the one that is read
-  std::int64_t longest = 0;  ///< bytes
-  const char* written_by;    ///< "tamis profile --out"
+  const char* a_file;        ///< such as "a profile"
+  const char* format;        ///< the member "format", such as "tamis-profile"
+  std::int64_t version = 1;  ///< the only version that is read
+  std::int64_t longest = 0;  ///< in bytes
+  const char* written_by;    ///< such as "tamis profile --out"
 };
 
 namespace json_detail {
@@ -104,7 +104,8 @@ class JsonWriter {
 
 class JsonReader {
  public:
-  /// Members are looked for by name: in a tree, since a file may hold an object of millions.
+  /// This type keeps members in a tree, because an object in a file may have millions of members
+  /// and they are looked up by name.
   using Json = nlohmann::json;
 
   JsonReader(const std::string& file, const JsonFormat& format, const Json& json)
@@ -183,7 +184,7 @@ class JsonReader {
   const Json& json_;
 };
 
-/// The file as JSON. Memory: a few times its bytes.
+/// Parses a file. Memory: a few times the size of the file.
 inline JsonReader::Json parse_json(const core::ByteSource& source, const JsonFormat& format) {
   using Json = JsonReader::Json;
   const std::string& file = source.name();
@@ -204,7 +205,7 @@ inline JsonReader::Json parse_json(const core::ByteSource& source, const JsonFor
   } catch (const Json::parse_error& error) {
     refuse(error.byte);
   } catch (const Json::out_of_range& error) {
-    // Its message ends with the number in quotes; nothing else in a text is out of range.
+    // Only a number can be out of range, and the message ends with the number in quotes.
     const std::string_view message = error.what();
     const std::size_t quote_at = std::min(message.find('\''), message.size());
     core::fail(Code::input, "{}: the number {} is too large for a double; give {}", file,
@@ -213,7 +214,7 @@ inline JsonReader::Json parse_json(const core::ByteSource& source, const JsonFor
   return json;
 }
 
-/// The file as JSON, which must name that format and version.
+/// Parses a file and checks its format and version.
 inline JsonReader::Json parse_json_file(const core::ByteSource& source, const JsonFormat& format) {
   using Json = JsonReader::Json;
   const std::string& file = source.name();

@@ -46,8 +46,7 @@ class KeyReader final : public nlohmann::json_sax<Json> {
 
  private:
   const std::string& file_;
-  std::vector<std::unordered_set<std::string>>
-      open_;  ///< the keys so far of the objects that are open
+  std::vector<std::unordered_set<std::string>> open_;  ///< keys so far of each open object
 };
 
 }  // namespace

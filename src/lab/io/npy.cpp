@@ -1,4 +1,4 @@
-// NumPy's .npy, read and written.
+// Reads and writes NumPy's .npy files.
 #include <fmt/ranges.h>
 
 #include <tamis/lab/tensor.h>

@@ -83,7 +83,7 @@ class DictReader {
     return content;
   }
 
-  /// Letters and digits up to something else.
+  /// Reads letters and digits up to the first other character.
   std::string_view word() {
     skip_blanks();
     const std::size_t begin = at_;
@@ -111,7 +111,7 @@ class DictReader {
     expect('(');
     while (!take(')')) {
       std::string_view digits = word();
-      if (digits.ends_with('L')) digits.remove_suffix(1);  // Python 2 wrote long integers so
+      if (digits.ends_with('L')) digits.remove_suffix(1);  // Python 2 wrote long integers as 3L
       const auto n = core::parse_int(digits);
       if (!n || shape.size() == most_dimensions)
         core::fail(Code::input,

@@ -12,7 +12,7 @@ namespace tamis::lab::io {
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
-/// NumPy's name of each DType, without the byte order.
+/// NumPy's name of each DType, without the byte order. bfloat16 is "V2".
 inline constexpr std::array<std::string_view, 13> npy_types{
     "f2", "V2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
 
@@ -21,7 +21,8 @@ struct NpyHeader {
   std::int64_t data_start = 0;
 };
 
-/// Throws `input` unless the file holds as many bytes after the header as type and shape need.
+/// Reads the header. Throws `input` unless it is well formed and the file holds as many bytes after
+/// it as type and shape need.
 NpyHeader read_npy_header(const core::ByteSource& source);
 
 }  // namespace tamis::lab::io

@@ -1,5 +1,5 @@
-// The parsers of containers, on bytes rather than on a path: what the public functions call after
-// opening the file, and what the fuzz targets call on memory.
+// Parsers of array files that read bytes instead of a path. The public functions call them after
+// opening a file, and the fuzz targets call them on memory.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// safetensors files: open, read one tensor, write.
+// Opens, reads and writes safetensors files.
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
@@ -98,7 +98,8 @@ void check_tensors(const std::string& path, std::span<const TensorInfo> tensors)
   }
 }
 
-/// Tensors in the order given. Spaces at the end make the data start at a multiple of 8.
+/// The JSON of the header, with tensors in the order given. Spaces at the end make the data start
+/// at a multiple of 8.
 std::string header_json(const std::string& path, std::span<const TensorInfo> tensors,
                         const Metadata& metadata) {
   std::string json = "{";
@@ -132,7 +133,7 @@ std::string header_json(const std::string& path, std::span<const TensorInfo> ten
   return json;
 }
 
-/// The whole header: its length and its JSON.
+/// The whole header: the length of its JSON, then the JSON.
 std::string header_text(const std::string& path, std::span<const TensorInfo> tensors,
                         const Metadata& metadata) {
   check_tensors(path, tensors);

@@ -1,4 +1,4 @@
-// Lengths and offsets of a safetensors file against the bytes it has.
+// Checks the lengths and offsets in the header of a safetensors file against its size.
 #include "lab/io/safetensors_header.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tamis::lab::io {
 namespace {
 
-/// The JSON text, checked to be inside the file, UTF-8 and an object by its first byte.
+/// The JSON text. It is checked to lie inside the file, to be UTF-8 and to begin with '{'.
 std::string read_json(const core::ByteSource& source) {
   const std::string& file = source.name();
   if (source.size() < 8)
@@ -41,7 +41,7 @@ std::string read_json(const core::ByteSource& source) {
   return json;
 }
 
-/// The bytes of an entry are as many as its type and shape need, and lie in the data.
+/// Checks that an entry has as many bytes as its type and shape need, all of them in the data.
 void check_range(const std::string& file, const SafetensorsEntry& entry, std::int64_t data_bytes) {
   const TensorInfo& info = entry.info;
   const auto bytes = bytes_of(info.dtype, info.shape);
@@ -65,7 +65,7 @@ void check_range(const std::string& file, const SafetensorsEntry& entry, std::in
                core::shape_text(info.shape), *bytes);
 }
 
-/// Every byte of the data belongs to one of the entries, which come in the order of their data.
+/// Checks that every byte of the data belongs to exactly one entry. Entries come sorted by offset.
 void check_cover(const std::string& file, const std::vector<SafetensorsEntry>& entries,
                  std::int64_t data_bytes) {
   std::int64_t covered = 0;

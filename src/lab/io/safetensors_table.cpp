@@ -1,5 +1,5 @@
-// The JSON is read as a stream of events straight into the table: no document is built, and
-// anything nested deeper than the format allows is refused where it begins.
+// Reads the JSON as a stream of events straight into the table. No document is built, and anything
+// nested deeper than the format allows is refused where it begins.
 #include "lab/io/safetensors_table.h"
 
 #include <fmt/ranges.h>
@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Receives the JSON events. `place_` is where in the header we are; every event is either what the
-/// format has at that place or an error.
+/// Receives the JSON events. `place_` is the current place in the header; an event that the format
+/// does not have there is an error.
 class TableReader final : public nlohmann::json_sax<Json> {
  public:
   explicit TableReader(const std::string& file) : file_(file) {}
@@ -134,7 +134,7 @@ class TableReader final : public nlohmann::json_sax<Json> {
  private:
   enum class Place { start, table, metadata, tensor, numbers };
 
-  /// In C a name ends at its first zero byte, so that two names could become one.
+  /// Refuses zero bytes: a name ends at its first zero byte in C, so two names could become one.
   void check_no_zero_byte(std::string_view what, const std::string& name) const {
     if (name.find('\0') != std::string::npos)
       core::fail(Code::input, "{}: {} {} holds a zero byte; names must not", file_, what,
@@ -145,7 +145,7 @@ class TableReader final : public nlohmann::json_sax<Json> {
     return field_ == "shape" ? shape_ : offsets_;
   }
 
-  /// The object of tensor `key_` has ended: all its fields must be there.
+  /// Called at the end of the object of tensor `key_`. All its fields must be present.
   void add_entry() {
     const auto require = [this](bool present, std::string_view field) {
       if (!present)
@@ -167,7 +167,7 @@ class TableReader final : public nlohmann::json_sax<Json> {
                field_, core::quote(key_), text.substr(0, 40));
   }
 
-  /// The event has the wrong JSON type, or is nested too deeply, for where we are.
+  /// Throws because the event has the wrong JSON type, or is nested too deeply, for this place.
   [[noreturn]] void fail_type() const {
     switch (place_) {
       case Place::start:
@@ -189,9 +189,9 @@ class TableReader final : public nlohmann::json_sax<Json> {
   const std::string& file_;
   Place place_ = Place::start;
   bool seen_metadata_ = false;
-  std::string key_;    ///< of the table: a tensor's name or __metadata__
-  std::string field_;  ///< of the metadata or of a tensor
-  // What tensor key_ has had so far.
+  std::string key_;    ///< the last key of the table: a tensor's name or __metadata__
+  std::string field_;  ///< the last key of the metadata or of a tensor
+  // The fields of tensor `key_` that were read so far.
   std::optional<DType> dtype_;
   std::optional<std::vector<std::int64_t>> shape_;
   std::optional<std::vector<std::int64_t>> offsets_;

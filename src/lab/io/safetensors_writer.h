@@ -1,4 +1,4 @@
-// A safetensors file whose tensors are written in pieces, for those that do not lie in one array.
+// Writes a safetensors file in pieces, for tensors that do not lie in one array.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace tamis::lab::io {
 
-/// Destroyed without `commit`, it leaves nothing behind.
+/// A writer that is destroyed without `commit` leaves no file behind.
 class SafetensorsWriter {
  public:
   /// Throws `usage` for names or metadata that the format cannot hold, before any file is made.
   SafetensorsWriter(const std::string& path, std::span<const TensorInfo> tensors,
                     const Metadata& metadata);
-  /// The next bytes of the data: those of all tensors, in the order given, without gaps.
+  /// Appends to the data, which are the bytes of all tensors in the order given, without gaps.
   void write(std::span<const std::byte> bytes) { file_.write(bytes); }
   void commit() { file_.commit(); }
 

@@ -1,4 +1,4 @@
-// Tensors in memory: allocation, and their elements in other types.
+// Tensors in memory: allocation, and conversion of their elements to other types.
 #include <tamis/lab/tensor.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void convert(DType dtype, const std::byte* data, std::span<Out> out) {
   with_type_of(dtype, [&]<class T>(T) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if constexpr (std::is_same_v<T, bool>) {
-        out[i] = data[i] != std::byte{0} ? 1 : 0;  // a file may hold bytes that no C++ bool has
+        out[i] = data[i] != std::byte{0} ? 1 : 0;  // a file may hold bytes other than 0 and 1
       } else {
         T x;
         std::memcpy(&x, data + i * sizeof(T), sizeof(T));
@@ -85,7 +85,8 @@ std::vector<Out> converted(const Tensor& tensor) {
   return out;
 }
 
-/// First element whose exponent bits are all ones. Blocks keep the common case free of branches.
+/// The index of the first element whose exponent bits are all ones, which is infinite or NaN.
+/// Working in blocks keeps the common case free of branches.
 template <class Bits>
 std::optional<std::int64_t> first_with_full_exponent(std::span<const std::byte> bytes,
                                                      Bits exponent) {

@@ -1,5 +1,5 @@
-// Traces: opening reads the header, the positions and the input bounds; a layer's numbers are read,
-// and checked to be finite, on demand.
+// Opening a trace reads the header, the positions and the input bounds. The tensors of a layer are
+// read, and checked to be finite, on demand.
 #include <tamis/lab/trace.h>
 
 #include <algorithm>

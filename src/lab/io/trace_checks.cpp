@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 7> fields{"q",   "k",      "v",          "w_q",
                                                  "w_k", "w_norm", "input_bound"};
 
-/// Where element `at` of a tensor is: "[2, 8191, 63]".
+/// The index of element `at` of a tensor, such as "[2, 8191, 63]".
 std::string index_text(const TensorInfo& info, std::int64_t at) {
   std::vector<std::int64_t> index(info.shape.size());
   for (std::size_t i = index.size(); i-- > 0; at /= info.shape[i]) index[i] = at % info.shape[i];
@@ -103,7 +103,7 @@ std::map<std::int64_t, std::vector<std::string_view>> TraceChecks::layer_fields(
     const auto known = dot == std::string_view::npos
                            ? fields.end()
                            : std::ranges::find(fields, rest.substr(dot + 1));
-    // Writing the number again refuses signs and leading zeros, by which one layer had two names.
+    // Writing the number again refuses signs and leading zeros, which would give a layer two names.
     if (!layer || *layer < 0 || known == fields.end() || tensor_name(*layer, *known) != tensor.name)
       fail_file(
           "tensor {} is no part of a trace; names that begin with 'layers.' must be layers.L.F "
@@ -166,7 +166,7 @@ std::vector<std::int64_t> TraceChecks::positions(std::int64_t tokens) const {
   if (is_float(info.dtype) || info.dtype == DType::boolean)
     fail_file("tensor 'positions' has dtype {}; it must be an integer type, best i64",
               tamis::name_of(info.dtype));
-  // Exact where it matters: no file has 2^53 tokens, and conversion to f64 keeps the order.
+  // Doubles are exact where it matters: no file has 2^53 tokens, and converting keeps the order.
   const Tensor held = file_.read("positions");
   const std::vector<double> values = held.to_f64();
   std::vector<std::int64_t> positions;

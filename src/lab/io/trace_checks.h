@@ -1,5 +1,5 @@
-// The checks of docs/trace.md on an open safetensors file: each returns a field, or throws `input`
-// with a sentence that names the metadata entry or tensor at fault and says what would be right.
+// The checks of docs/trace.md on an open safetensors file. Each checks or returns a field and
+// throws `input` with a sentence that names the entry or tensor at fault and says what it must be.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tamis::lab::io {
 
-/// "layers.3.k"
+/// The name of a tensor in the file, such as "layers.3.k".
 std::string tensor_name(std::int64_t layer, std::string_view field);
 
 class TraceChecks {
@@ -27,16 +27,16 @@ class TraceChecks {
   void check_format() const;
   [[nodiscard]] bool causal() const;
   [[nodiscard]] float scale() const;
-  /// `tokens` is what the keys say.
+  /// `tokens` is the number of tokens of the keys.
   void check_tokens(std::int64_t tokens) const;
-  /// `head_dim` is the smallest of the layers.
+  /// `head_dim` is the smallest among the layers.
   [[nodiscard]] std::optional<Rotary> rotary(std::int64_t head_dim) const;
 
   // ---- Tensors ----
 
-  /// The layers that the tensor names speak of, each with its fields.
+  /// The layers that occur in tensor names, each with the fields that it has.
   [[nodiscard]] std::map<std::int64_t, std::vector<std::string_view>> layer_fields() const;
-  /// Types and shapes of the tensors of one layer. Reads the input bound, if there is one.
+  /// Checks types and shapes of the tensors of one layer. Reads the input bound if there is one.
   [[nodiscard]] TraceLayer layer(std::int64_t number, const std::vector<std::string_view>& given,
                                  float scale) const;
   [[nodiscard]] std::vector<std::int64_t> positions(std::int64_t tokens) const;
@@ -44,7 +44,7 @@ class TraceChecks {
   // ---- Elements ----
 
   [[nodiscard]] Tensor read_finite(const std::string& name) const;
-  /// Elements of a vector that must be finite and at least 0, or above it.
+  /// Reads a vector whose elements must be finite and positive, or zero if `zero_allowed`.
   [[nodiscard]] std::vector<double> read_bounds(const std::string& name, bool zero_allowed) const;
 
   template <class... Args>

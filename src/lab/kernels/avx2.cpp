@@ -1,4 +1,4 @@
-// AVX2 with FMA and F16C.
+// The lab's kernels for AVX2 with FMA and F16C.
 #include "kernels/vectors_avx2.h"
 
 #include "lab/kernels/body.h"

@@ -1,4 +1,4 @@
-// AVX-512 (F, BW, DQ, VL).
+// The lab's kernels for AVX-512 (F, BW, DQ, VL).
 #include "kernels/vectors_avx512.h"
 
 #include "lab/kernels/body.h"

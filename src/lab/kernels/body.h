@@ -1,5 +1,5 @@
-// The lab's kernels, written once over a target's vector vocabulary and compiled once per target,
-// as the engine's are (kernels/body.h). Everything here has internal linkage.
+// The lab's kernels. They are written once in terms of a target's vector operations and compiled
+// once per target, like those of the engine (kernels/body.h). Everything here has internal linkage.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -8,7 +8,7 @@
 
 namespace tamis::lab::kernels {
 namespace {
-// The vector operations of the target are what these files are written in.
+// The kernel files use the vector operations of the target.
 using namespace tamis::kernels;  // NOLINT(google-build-using-namespace)
 }  // namespace
 }  // namespace tamis::lab::kernels

@@ -1,6 +1,6 @@
-// The kernels of descent.h over the vector vocabulary of a target; lab/kernels/body.h includes this
-// file. `push` reads each listed key once and does 2·d flops for it, 6·d where it is in excess;
-// `pick` looks at each logit once.
+// The kernels of descent.h in terms of a target's vector operations; lab/kernels/body.h includes
+// this file. `push` reads each listed key once and takes 2·d flops for it, 6·d if it is in excess.
+// `pick` reads each logit once.
 
 namespace tamis::lab::kernels {
 namespace {
@@ -23,7 +23,7 @@ void pick_above(const float* s, int keys, const float* above, std::int32_t first
   }
 }
 
-/// N vectors of q and its gradient stay in registers.
+/// `push` for rows of N vectors. q and its gradient stay in registers.
 template <int N>
 float push_row(const float* q, const float* k, const std::int32_t* keys, int count, float above,
                float weight, float* grad_q, float* grad_k) {

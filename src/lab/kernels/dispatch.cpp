@@ -1,4 +1,4 @@
-// The lab's choice of a table follows the engine's.
+// Chooses the lab's table of kernels for the target that the engine has chosen.
 #include <atomic>
 
 #include "kernels/kernels.h"

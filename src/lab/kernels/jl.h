@@ -1,7 +1,6 @@
-// Kernels of the random projections of src/realise: normals from counters, and the two products
-// between sets of vectors that everything else is made of. A set is `count` vectors of n floats,
-// `stride` floats apart; n is a multiple of 64, and what pads a shorter vector must be zero where
-// it is summed.
+// Kernels of the random projections of src/lab/realise: normal random numbers from counters, and
+// two products between sets of vectors. A set is `count` vectors of n floats, `stride` floats
+// apart. n is a multiple of 64; the padding of a shorter vector must be zero where it is summed.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,11 @@
 namespace tamis::lab::kernels {
 
 struct JlKernels {
-  /// Standard normals from Philox4x32-10. Block b of `blocks`, a multiple of 16, is the cipher of
-  /// the counter (first + b, plane, row) under the key `seed`; its four words become the numbers
-  /// out[b], out[blocks + b], out[2·blocks + b], out[3·blocks + b], two at a time by Box and Muller
-  /// in f32. |x| < 6.8; the words, and the places, are the same on every target, the last bits are
-  /// not.
+  /// Standard normal numbers from Philox4x32-10. Block b < blocks is the cipher of the counter
+  /// (first + b, plane, row) under the key `seed`; `blocks` is a multiple of 16. Its four words
+  /// become the numbers out[b], out[blocks + b], out[2·blocks + b] and out[3·blocks + b], two at a
+  /// time by the method of Box and Muller in f32. |x| < 6.8. The words and their places are the
+  /// same on every target; the last bits of the numbers are not.
   void (*normals)(std::uint64_t seed, std::uint32_t plane, std::uint64_t row, std::uint32_t first,
                   std::int64_t blocks, float* out);
   /// c(i, j) = x_i · y_j, i < nx, j < ny, in f32.

@@ -1,6 +1,6 @@
-// The kernels of jl.h over the vector vocabulary of a target; lab/kernels/body.h includes this
-// file. A normal costs about three cycles on AVX2, two of them for its random word; the products
-// run from the first cache.
+// The kernels of jl.h in terms of a target's vector operations; lab/kernels/body.h includes this
+// file. A normal number costs about three cycles on AVX2, two of them for its random word. The
+// products run from the first-level cache.
 
 namespace tamis::lab::kernels {
 namespace {
@@ -30,8 +30,9 @@ TAMIS_INLINE PhiloxBlock philox_blocks(I index, std::uint32_t plane, std::uint64
   return x;
 }
 
-/// √(−2 log u) for u = (word + ½)·2^-32, rounded to a float: log(1 + x) = x·p(x), √½ ≤ 1 + x < √2,
-/// with p of degree 8 fitted at Chebyshev's points (relative error 2·10⁻⁸).
+/// √(−2 log u) for u = (word + ½)·2^-32, rounded to a float. The logarithm is log(1 + x) = x·p(x)
+/// for √½ ≤ 1 + x < √2. The polynomial p has degree 8 and is fitted at Chebyshev's points, with a
+/// relative error of 2·10⁻⁸.
 TAMIS_INLINE V radius_of(I word) {
   const V halves = fma(to_floats(shift_right<16>(word)), set1(65536.0F),
                        to_floats(and_integers(word, set1_integers(0xFFFFU))));
@@ -54,8 +55,8 @@ TAMIS_INLINE V radius_of(I word) {
   return sqrt(max(mul(log, set1(-2.0F)), zero()));
 }
 
-/// A pair of normals from two words. The second word's low 30 bits are an angle within a quarter
-/// turn around the axis, its highest bits put that into one of the four quarters.
+/// A pair of normal numbers from two words. The low 30 bits of the second word are an angle within
+/// a quarter turn around the axis; its two highest bits choose one of the four quarters.
 TAMIS_INLINE void box_muller(I first, I second, float* a, float* b) {
   const I sign = and_integers(second, set1_integers(0x80000000U));
   const V r = as_floats(xor_integers(as_integers(radius_of(first)), sign));
@@ -89,12 +90,12 @@ void normals(std::uint64_t seed, std::uint32_t plane, std::uint64_t row, std::ui
 
 // ---- Products ----
 
-// Vectors may be thousands, pages apart: sums of them are made tile by tile, and all rows use a
-// tile while it is near. Sums pass through memory in the same order, so that tiles do not show in
-// the result.
+// There may be thousands of vectors, memory pages apart. So sums are made tile by tile, and all
+// rows use a tile while it is in the cache. Sums pass through memory in the same order, so the
+// tiling does not change the result.
 constexpr std::int64_t tile_vectors = 64;
 constexpr std::int64_t tile_floats = 256;
-constexpr std::int64_t dots_chunk = 256;  // floats of a vector that are used while they are near
+constexpr std::int64_t dots_chunk = 256;  // floats of a vector that are used while cached
 
 template <int R, int C>
 TAMIS_INLINE void dots_block(const float* x, const float* y, std::int64_t stride, std::int64_t n,
@@ -150,7 +151,7 @@ void dots(const float* x, std::int64_t nx, const float* y, std::int64_t ny, std:
   }
 }
 
-/// R rows of results, U vectors of each in registers.
+/// `mix` for R rows of results, with U vectors of each in registers.
 template <int R, int U>
 TAMIS_INLINE void mix_rows(const float* a, std::int64_t a_stride, const float* x,
                            std::int64_t x_stride, std::int64_t count, std::int64_t n, float* y,

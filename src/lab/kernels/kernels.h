@@ -1,5 +1,5 @@
-// The kernels that only the lab needs, one table for each set of vector instructions: figures of
-// rows of attention, the descent on queries and keys, random projections.
+// The kernels that only the lab needs, one table for each set of vector instructions: statistics of
+// rows of attention, the descent on queries and keys, and random projections.
 #pragma once
 
 #include "lab/kernels/descent.h"
@@ -23,7 +23,7 @@ extern const LabKernels lab_avx512_kernels;
 /// The table for the target that the engine uses; see tamis::target().
 const LabKernels& lab_kernels();
 
-/// For tests: use this table in all threads of the process; null restores the choice.
+/// For tests: use this table in all threads of the process; null restores the usual choice.
 void force_lab_kernels(const LabKernels* kernels);
 
 }  // namespace tamis::lab::kernels

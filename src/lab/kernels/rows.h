@@ -1,13 +1,14 @@
-// Kernels that measure one row of attention: its logits along a vector, not queries. Logits are
-// exponents of 2, as in kernels.h. A row of n floats may be read, and written where it is a result,
-// up to the next multiple of 32; what stands there does not matter.
+// Kernels that compute statistics of one row of attention. A vector holds logits of one query for
+// consecutive keys, rather than of several queries. Logits are exponents of 2, as in kernels.h. A
+// row of n floats may be read, and a result may be written, up to the next multiple of 32; the
+// values beyond n do not matter.
 #pragma once
 
 #include <cstdint>
 
 namespace tamis::lab::kernels {
 
-/// What one look at a row's logits tells.
+/// The results of one pass over the logits of a row.
 struct RowExtent {
   float top;     ///< the largest
   float bottom;  ///< the smallest
@@ -22,20 +23,19 @@ struct RowSums {
 };
 
 struct RowKernels {
-  /// rows[i·stride + j] = s[j·tile + i]: the tile of one page, as tile_logits leaves it, turned
-  /// into rows.
+  /// rows[i·stride + j] = s[j·tile + i]: transposes the tile of one page that tile_logits made.
   void (*untile)(const float* s, int keys, float* rows, std::int64_t stride);
-  /// n ≥ 1.
+  /// Requires n ≥ 1.
   RowExtent (*extent)(const float* s, std::int64_t n);
-  /// w[j] = 2^(s[j] − top), and bucket[j] = (top − s[j])·per_unit to the nearest integer, `last` at
-  /// most, which never falls where s does not rise.
+  /// w[j] = 2^(s[j] − top), and bucket[j] = (top − s[j])·per_unit, rounded to the nearest integer
+  /// and at most `last`. A smaller logit never has a smaller bucket.
   RowSums (*weigh)(const float* s, std::int64_t n, float top, double centre, float per_unit,
                    float last, float* w, std::int16_t* bucket);
   /// Σ w, in f64.
   double (*sum)(const float* w, std::int64_t n);
   /// sums[i] = Σ of w[32·i … 32·i + 31] below n, in f64, i < ⌈n/32⌉.
   void (*sums_of_32)(const float* w, std::int64_t n, double* sums);
-  /// w[j] = 2^(s[j] − top) in f64, relative error below 2^-50; 2^-1000 where it would be less.
+  /// w[j] = 2^(s[j] − top) in f64 with a relative error below 2^-50, or 2^-1000 if that is larger.
   void (*weigh_f64)(const float* s, std::int64_t n, float top, double* w);
 };
 

@@ -1,6 +1,6 @@
-// The kernels of rows.h over the vector vocabulary of a target; lab/kernels/body.h includes this
-// file. Every sum over keys is in f64, so that rounding comes from logits and weights alone. A few
-// instructions per logit.
+// The kernels of rows.h in terms of a target's vector operations; lab/kernels/body.h includes this
+// file. Every sum over keys is in f64, so that rounding comes from logits and weights alone. The
+// kernels take a few instructions per logit.
 
 namespace tamis::lab::kernels {
 namespace {
@@ -85,8 +85,8 @@ void sums_of_32(const float* w, std::int64_t n, double* sums) {
   if (first < n) *sums = rest;
 }
 
-/// 2^x for −1000 ≤ x ≤ 0: 2^f by its Taylor series in f·ln 2 up to degree 13, |f| ≤ ½, whose
-/// remainder is below 2^-57; the rest is rounding, a few units of 2^-53.
+/// 2^x for −1000 ≤ x ≤ 0. 2^f with |f| ≤ ½ is computed by its Taylor series in f·ln 2 up to degree
+/// 13, whose remainder is below 2^-57. Rounding adds a few units of 2^-53.
 TAMIS_INLINE D exp2_doubles(D x) {
   const D n = round_nearest(x);
   const D f = sub(x, n);

@@ -1,4 +1,4 @@
-// The portable target.
+// The lab's kernels for the portable target.
 #include "kernels/vectors_scalar.h"
 
 #include "lab/kernels/body.h"

@@ -1,5 +1,5 @@
-// Ranks over Open MPI. Nothing waits inside MPI, whose waiting burns a core: sends are begun and
-// looked after at the next call, receives only take what has arrived.
+// Implements `Ranks` over Open MPI. No call waits inside MPI, because MPI waits by keeping a core
+// busy: sends are started and completed in a later call, and receives only take what has arrived.
 #include <mpi.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ class MpiRanks final : public tamis::lab::Ranks {
  public:
   MpiRanks() {
     int provided = 0;
-    // Points run on other threads, which never call MPI. Errors end the job: MPI's default.
+    // Grid points run on other threads, which never call MPI. MPI's errors end the job by default.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -32,7 +32,7 @@ class MpiRanks final : public tamis::lab::Ranks {
   void send(int to, std::string bytes) override {
     forget_sent();
     Sending& sending = sending_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
-    // forget_sent looks after the request.
+    // forget_sent completes the request.
     MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to, 0,
               MPI_COMM_WORLD, &sending.request);
   }  // NOLINT(clang-analyzer-optin.mpi.MPI-Checker): it sees one function at a time
@@ -70,16 +70,16 @@ class MpiRanks final : public tamis::lab::Ranks {
 
   int rank_ = 0;
   int size_ = 1;
-  std::list<Sending> sending_;  // bytes stay in place until they are sent
+  std::list<Sending> sending_;  // a list, so that bytes stay in place until they are sent
 };
 
 }  // namespace
 
 extern "C" {
 
-/// The program takes only the module of its own version.
+/// The version of this module. The program accepts only a module of its own version.
 __attribute__((visibility("default"))) const char* tamis_mpi_version() { return TAMIS_VERSION; }
 
-/// Called once. The caller deletes it, which is its last word to MPI.
+/// Starts MPI. It is called once; the caller deletes the result, which ends MPI.
 __attribute__((visibility("default"))) tamis::lab::Ranks* tamis_mpi_start() { return new MpiRanks; }
 }

@@ -16,10 +16,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int fraction_bits = 52;
-constexpr std::int64_t lowest_exponent = -1074;  // of the last bit of a denormal double
+constexpr std::int64_t lowest_exponent = -1074;  // exponent of the last bit of a denormal
 
-/// A finite double as mantissa · 2^exponent, taken from its bits so that no floating-point mode
-/// matters.
+/// A finite double as mantissa · 2^exponent, taken from its bits in any floating-point mode.
 struct Parts {
   std::int64_t mantissa;
   std::int64_t exponent;
@@ -36,7 +35,7 @@ Parts parts_of(double value) {
           std::max<std::int64_t>(biased, 1) - 1 + lowest_exponent};
 }
 
-/// Both mantissas over the smaller of the two exponents.
+/// Two numbers as mantissas with a common exponent, the smaller of theirs.
 struct Aligned {
   mpz_class a;
   mpz_class b;
@@ -95,7 +94,7 @@ double Dyadic::to_double(Round round) const {
   } else {
     const auto dropped = static_cast<mp_bitcnt_t>(last - exponent_);
     const bool half = mpz_tstbit(magnitude.get_mpz_t(), dropped - 1) != 0;
-    const bool beyond_half = dropped > 1;  // the mantissa is odd
+    const bool beyond_half = dropped > 1;  // because the mantissa is odd
     magnitude >>= dropped;
     const bool odd = mpz_odd_p(magnitude.get_mpz_t()) != 0;
     if (round == Round::nearest ? half && (beyond_half || odd) : away) magnitude += 1;
@@ -187,8 +186,7 @@ bool rounds_as_ieee() {
   return std::fegetround() == FE_TONEAREST && halved != 0 && doubled != 0;
 }
 
-/// A double below, or above, every real number that rounds or is flushed to x, in any rounding
-/// mode.
+/// A double above (or below) all reals that are rounded or flushed to x, in any rounding mode.
 double above(double x) {
   constexpr double smallest = std::numeric_limits<double>::min();
   return std::abs(x) < smallest ? smallest : std::nextafter(x, infinity);
@@ -214,15 +212,16 @@ Split two_product(double x, double y) {
   const double head = x * y;
   return {head, std::fma(x, y, -head)};
 }
-/// 24 + 24 bits and exponents far from the ends: exact.
+/// Exact: the product has at most 48 bits, and its exponent is far from the limits of double.
 Split two_product(float x, float y) { return {static_cast<double>(x) * static_cast<double>(y), 0}; }
 
-// The compensated dot product of Ogita, Rump and Oishi: head and the tails hold the sum exactly,
-// except that each product may lose η/2, η = 2^-1074. With u = 2^-53, t_i = fl(q_i + r_i) and e =
-// fl(Σ|t_i|),
+// The compensated dot product of Ogita, Rump and Oishi. head and the tails hold the sum exactly,
+// except that each product may lose η/2, η = 2^-1074. Let u = 2^-53, let q_i and r_i be the tails
+// of the i-th sum and product, t_i = fl(q_i + r_i) and e = fl(Σ|t_i|). Then
 //   |Σ x_i·y_i − (head + tail)| ≤ u·Σ|t_i| + γ_{n−1}·Σ|t_i| + n·η/2 ≤ 1.001·n·u·e + n·η/2
-// for n ≤ 2^26, since Σ|t_i| ≤ e/(1 − u)^{n−1}. Below it is evaluated as 2n·u·e + n·η, whose slack
-// covers its own roundings. Overflow anywhere leaves an infinity or a NaN in head, tail or e.
+// for n ≤ 2^26, since Σ|t_i| ≤ e/(1 − u)^{n−1}. The code evaluates the bound as 2n·u·e + n·η, whose
+// slack covers the roundings of the bound itself. Overflow anywhere leaves an infinity or a NaN in
+// head, tail or e.
 template <class T>
 Interval enclose_dot_of(std::span<const T> x, std::span<const T> y) {
   expect_equal_lengths(x, y);
@@ -248,7 +247,7 @@ Interval enclose_dot_of(std::span<const T> x, std::span<const T> y) {
           above(middle.head + above(middle.tail + radius))};
 }
 
-/// An MPFR number; its precision is chosen where it is used.
+/// An MPFR number, whose precision is chosen where it is used.
 class Real {
  public:
   explicit Real(mpfr_prec_t precision) { mpfr_init2(value_, precision); }
@@ -261,7 +260,7 @@ class Real {
   mpfr_t value_;
 };
 
-/// MPFR keeps log 2 and other constants per thread; a thread that ends gives them back.
+/// MPFR keeps log 2 and other constants for each thread. This frees them when the thread ends.
 void free_constants_at_thread_exit() {
   struct Constants {
     ~Constants() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
@@ -276,7 +275,7 @@ void expect_positive(const mpq_class& x) {
                x.get_str());
 }
 
-/// out ← log x rounded in direction `rounding`, where `shifted` means that x = 1 + `argument`.
+/// Sets `out` to log x rounded in direction `rounding`. x is `argument`, plus 1 if `shifted`.
 void log_of(Real& out, const mpq_class& argument, bool shifted, mpfr_rnd_t rounding) {
   Real rounded(mpfr_get_prec(out.get()));
   mpfr_set_q(rounded.get(), argument.get_mpq_t(), rounding);
@@ -287,8 +286,9 @@ void log_of(Real& out, const mpq_class& argument, bool shifted, mpfr_rnd_t round
   }
 }
 
-/// Ends of an enclosure of log x, x ≠ 1, by monotonicity: both the argument and the logarithm are
-/// rounded the same way. Near 1 it is log1p(x − 1), which keeps its relative precision.
+/// The ends of an enclosure of log x, x ≠ 1. As the logarithm is monotone, rounding both the
+/// argument and the result in the same direction gives an end. Near 1 log1p(x − 1) is computed,
+/// which keeps the relative precision.
 struct LogEnds {
   Real lo;
   Real hi;
@@ -302,7 +302,7 @@ struct LogEnds {
   }
 };
 
-/// An MPFR number as it is. The value is finite: it is the logarithm of a positive number.
+/// The exact value of an MPFR number. It is finite, as the logarithm of a positive number.
 Dyadic dyadic_of(Real& x) {
   if (mpfr_zero_p(x.get()) != 0) return {};
   mpz_class mantissa;
@@ -340,7 +340,7 @@ std::strong_ordering compare_with_log(const Dyadic& lhs, const mpq_class& x) {
   if (x.get_num() == x.get_den()) return ordering(lhs.sign());
   for (mpfr_prec_t precision = 64;; precision *= 2) {
     LogEnds ends(x, precision);
-    // log x is no dyadic, so lhs on an end of the enclosure lies strictly to one side of it too.
+    // log x is not dyadic, so it is strictly inside the enclosure, and lhs may equal an end.
     if (lhs <= dyadic_of(ends.lo)) return std::strong_ordering::less;
     if (lhs >= dyadic_of(ends.hi)) return std::strong_ordering::greater;
   }

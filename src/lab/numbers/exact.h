@@ -1,7 +1,7 @@
-// Exact arithmetic on floats, so that verification trusts no rounding: floats are dyadic rationals,
-// sums and products of them are exact in GMP, and logarithms of rationals are enclosed by MPFR.
-// Exact values cost tens of nanoseconds per product; the enclosures cost a few and decide almost
-// every comparison.
+// Exact arithmetic on floats, so that verification does not depend on rounding. Floats are dyadic
+// rationals: GMP computes their sums and products exactly, and MPFR encloses logarithms of
+// rationals. Exact values cost tens of nanoseconds per product; the enclosures cost a few
+// nanoseconds and decide almost every comparison.
 //
 // With Q, K given as floats and L_ij = q_i·k_j (MATHEMATICS: realising a sparse pattern),
 //   (23)  L_ij₁ − L_ij₂ < log ε₁        whenever A_ij₁ = 0 and A_ij₂ ≠ 0
@@ -11,7 +11,7 @@
 //   (23)  compare_with_log(gap, eps1.rational()) < 0
 //   (24)  compare_with_log(gap - eps2, ratio) < 0 && compare_with_log(gap + eps2, ratio) > 0
 // where eps1, eps2 are Dyadic and ratio = Dyadic(a_j1).rational() / Dyadic(a_j2).rational().
-// For n² pairs, ask the enclosures first and the exact forms only where those do not separate:
+// For n² pairs, try the enclosures first, and use the exact forms only where these overlap:
 //   const Interval gap = enclose_dot(q_i, k_j1) - enclose_dot(q_i, k_j2);
 //   (23)  holds if gap < enclose_log(ε₁), fails if gap > enclose_log(ε₁)
 //   (24)  holds if gap - enclose_log(ratio) lies inside (−ε₂, ε₂), fails if it lies outside
@@ -30,8 +30,8 @@ namespace tamis::lab::numbers {
 
 enum class Round { down, up, nearest };
 
-/// mantissa · 2^exponent, of any size. Copies allocate; results are normalised (odd mantissa, or
-/// zero).
+/// A number mantissa · 2^exponent of any size. Copies allocate. Results are normalised: the
+/// mantissa is odd or zero.
 class Dyadic {
  public:
   Dyadic() = default;
@@ -40,15 +40,15 @@ class Dyadic {
   /// Throws `usage` if the value has a bit outside 2^±max_exponent.
   Dyadic(mpz_class mantissa, std::int64_t exponent);
 
-  /// Far beyond products of doubles (2^±2200), and small enough that no sum can exhaust memory.
+  /// Far beyond products of doubles (2^±2200), and so small that no sum can exhaust memory.
   static constexpr std::int64_t max_exponent = std::int64_t{1} << 24;
 
   [[nodiscard]] const mpz_class& mantissa() const { return mantissa_; }
   [[nodiscard]] std::int64_t exponent() const { return exponent_; }
   [[nodiscard]] int sign() const { return sgn(mantissa_); }
   [[nodiscard]] mpq_class rational() const;
-  /// Correctly rounded, denormals included. Beyond the largest double: infinity, or the largest
-  /// double where the rounding points back towards zero.
+  /// The correctly rounded value, denormals included. Beyond the largest double it is infinity, or
+  /// the largest double where `round` is directed towards zero.
   [[nodiscard]] double to_double(Round round) const;
 
   friend Dyadic operator-(const Dyadic& a);
@@ -70,35 +70,35 @@ class Dyadic {
 Dyadic exact_dot(std::span<const double> x, std::span<const double> y);
 Dyadic exact_dot(std::span<const float> x, std::span<const float> y);
 
-/// A real number known to lie in lo ≤ value ≤ hi. An end is infinite where doubles end.
+/// A real number known to lie in lo ≤ value ≤ hi. An end beyond the largest double is infinite.
 struct Interval {
   double lo = 0;
   double hi = 0;
 
   [[nodiscard]] bool contains(double value) const { return lo <= value && value <= hi; }
-  /// Every value of a lies below, or above, every value of b; neither if they touch.
+  /// True if every value of a lies below (or above) every value of b; false if the intervals touch.
   friend bool operator<(const Interval& a, const Interval& b) { return a.hi < b.lo; }
   friend bool operator>(const Interval& a, const Interval& b) { return a.lo > b.hi; }
   /// Rounded outwards.
   friend Interval operator-(const Interval& a, const Interval& b);
 };
 
-/// Contains Σ x_i·y_i. Compensated f64 arithmetic with an a-posteriori error bound (derived in
-/// exact.cpp): two or three units in the last place wide unless the sum cancels by more than
-/// 2^53/n. About 20 flops per element, no allocation. Where f64 overflows, or the thread runs with
-/// a rounding mode or flushing of denormals that voids the bound, it encloses `exact_dot` instead.
-/// Throws as that.
+/// An interval that contains Σ x_i·y_i, by compensated f64 arithmetic with an a-posteriori error
+/// bound (derived in exact.cpp). It is two or three units in the last place wide unless the sum
+/// cancels by more than 2^53/n. Costs about 20 flops per element and allocates nothing. Where f64
+/// overflows, or where the thread's rounding mode or flushing of denormals voids the bound, the
+/// interval encloses `exact_dot` instead. Throws what `exact_dot` throws.
 Interval enclose_dot(std::span<const double> x, std::span<const double> y);
 Interval enclose_dot(std::span<const float> x, std::span<const float> y);
 
-/// Contains log x, at most two neighbouring doubles wide (one double if x = 1). Throws `usage`
-/// unless x > 0. A few microseconds.
+/// An interval that contains log x, at most two neighbouring doubles wide (one double if x = 1).
+/// Throws `usage` unless x > 0. Takes a few microseconds.
 Interval enclose_log(const mpq_class& x);
 
-/// lhs against log x, decided: the enclosure of log x is refined until lhs lies outside it, which
-/// ends because the logarithm of a positive rational other than 1 is irrational; log 1 = 0 is
-/// compared as such. Throws `usage` unless x > 0. Microseconds, unless lhs agrees with log x to
-/// thousands of bits.
+/// Compares lhs with log x exactly. The enclosure of log x is refined until lhs lies outside it.
+/// This always ends, because the logarithm of a positive rational other than 1 is irrational. For
+/// x = 1, lhs is compared with 0. Throws `usage` unless x > 0. Takes microseconds, unless lhs
+/// agrees with log x to thousands of bits.
 std::strong_ordering compare_with_log(const Dyadic& lhs, const mpq_class& x);
 
 }  // namespace tamis::lab::numbers

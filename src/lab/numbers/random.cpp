@@ -13,7 +13,7 @@ namespace {
 std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
 
-/// (2k + 1)·2^-53 for the upper 52 bits k: exact in a double, and never 0 or 1.
+/// (2k + 1)·2^-53 for the upper 52 bits k of the word. It is exact in a double, and never 0 or 1.
 double open_unit(std::uint64_t word) { return static_cast<double>((word >> 11) | 1U) * 0x1p-53; }
 
 struct Pair {
@@ -65,8 +65,8 @@ double Stream::normal(std::uint32_t draw) const {
 std::uint64_t Stream::below(std::uint64_t n, std::uint32_t draw) const {
   if (n == 0)
     core::fail(Code::usage, "a random integer below 0 was asked for; the bound must be at least 1");
-  // floor(word·n / 2^64) takes every value equally often once the words whose product has a low
-  // half under 2^64 mod n are left out (Lemire).
+  // floor(word·n / 2^64) takes every value equally often once words are rejected for which the low
+  // half of the product is below 2^64 mod n (Lemire).
   const std::uint64_t uneven = (0 - n) % n;
   for (std::uint32_t attempt = 0; attempt < 0x10000; ++attempt) {
     const Wide product = multiply(word(draw, static_cast<std::uint16_t>(attempt)), n);

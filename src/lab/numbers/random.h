@@ -9,8 +9,8 @@
 
 namespace tamis::lab::numbers {
 
-/// What the numbers are for: two purposes under one seed never share a number. Results that were
-/// published with a seed depend on these values: add new ones, never renumber.
+/// The purpose of random numbers. Two purposes under one seed never share a number. Results that
+/// were published with a seed depend on these values, so add new ones but never renumber.
 enum class Purpose : std::uint16_t {
   test = 0,
   bench = 1,
@@ -25,35 +25,35 @@ enum class Purpose : std::uint16_t {
   order = 11,
 };
 
-/// The block cipher itself: ten rounds of Philox4x32.
+/// The bijection itself: ten rounds of Philox4x32.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 
-/// The numbers of one row. The key is the seed, the counter holds (row, purpose, attempt, draw / 2)
-/// in fields of their own, so different arguments never meet in the same block.
+/// The random numbers of one row. The key is the seed; the counter holds (row, purpose, attempt,
+/// draw / 2) in fields of their own, so different arguments never meet in the same block.
 ///
-/// A draw is the number of one 64-bit word, 0 … 2^32 − 1. Every function below is a function of one
-/// draw (or, `normal`, of the pair of draws it belongs to): using one draw for two numbers makes
-/// them dependent, so callers count their draws.
+/// A draw is the index of a 64-bit word, 0 … 2^32 − 1. The result of each function below depends on
+/// one draw (for `normal`, on the pair of draws that contains it). Two numbers from the same draw
+/// are dependent, so callers must keep track of the draws that they have used.
 class Stream {
  public:
   Stream(std::uint64_t seed, Purpose purpose, std::uint64_t row)
       : seed_(seed), row_(row), purpose_(purpose) {}
 
-  /// 64 bits.
+  /// 64 random bits.
   [[nodiscard]] std::uint64_t bits(std::uint32_t draw) const { return word(draw, 0); }
 
-  /// Uniform in the open interval (0, 1): an odd multiple of 2^-53, each of the 2^52 equally
-  /// likely.
+  /// Uniform in the open interval (0, 1): one of the 2^52 odd multiples of 2^-53.
   [[nodiscard]] double uniform(std::uint32_t draw) const;
 
-  /// Standard normal, by Box and Muller: draws 2i and 2i + 1 are the cosine and the sine made from
-  /// the words 2i and 2i + 1, so a pair costs two words however it is asked for. |x| < 8.6. The
-  /// last bits are those of the C library's log, sin and cos.
+  /// Standard normal, by the method of Box and Muller. Draws 2i and 2i + 1 are the cosine and the
+  /// sine made from the words 2i and 2i + 1, so either of them needs both words. |x| < 8.6. The
+  /// last bits depend on the C library's log, sin and cos.
   [[nodiscard]] double normal(std::uint32_t draw) const;
 
-  /// Uniform in 0 … n − 1, without bias. Takes the word `draw`; with probability below n/2^64 it
-  /// takes another from a plane of attempts that nothing else reads. Throws `usage` if n = 0.
+  /// Uniform in 0 … n − 1, without bias. Throws `usage` if n = 0. Uses the word `draw`; with
+  /// probability below n/2^64 that word is rejected and further words are used, which no other
+  /// function reads.
   [[nodiscard]] std::uint64_t below(std::uint64_t n, std::uint32_t draw) const;
 
   /// out[i] = normal(first + i), with one block per pair.

@@ -1,4 +1,4 @@
-// What every pattern is held to, and the figures that the theory asks of one. One pass each.
+// The rules that every pattern must obey, and the parameters that the bounds of the theory need.
 #include "lab/pattern/checks.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::int64_t most_per_column(const Pattern& pattern) {
       most = std::max(most, ++count[static_cast<std::size_t>(column)]);
     return most;
   }
-  // A file may claim any number of columns: memory by the nonzeros.
+  // A file may claim any number of columns, so memory must depend on the nonzeros only.
   std::vector<std::int64_t> sorted = pattern.column;
   std::ranges::sort(sorted);
   std::int64_t run = 0;

@@ -1,5 +1,5 @@
-// Patterns made by rule or by chance. Time and memory in proportion to the nonzeros: 16 bytes each,
-// and 8 for every row.
+// Generates regular and random patterns. Time and memory are proportional to the nonzeros; memory
+// is 16 bytes for each of them and 8 for every row.
 #include <tamis/lab/generate.h>
 
 #include <unistd.h>
@@ -31,14 +31,15 @@ void expect_random(std::int64_t n, std::int64_t k, double gamma) {
     core::fail(Code::usage, "n = {} was asked for; random patterns have at most 2^31 columns", n);
 }
 
-/// a·b, or nothing if it does not fit.
+/// a·b, or nothing if it overflows.
 std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
 }
 
-/// An empty pattern with room for what is to come. Throws `usage` if it would not fit the machine's
-/// memory, before any is taken.
+/// An empty pattern with memory reserved for its rows and nonzeros; `nonzeros` is empty if their
+/// number overflows. Throws `usage`, before anything is allocated, if the pattern would not fit the
+/// machine's memory.
 Pattern make_room(std::int64_t rows, std::int64_t cols, std::optional<std::int64_t> nonzeros) {
   const double bytes =
       8.0 * static_cast<double>(rows) + 16.0 * (nonzeros ? static_cast<double>(*nonzeros) : 0x1p63);
@@ -61,15 +62,15 @@ Pattern make_room(std::int64_t rows, std::int64_t cols, std::optional<std::int64
   return pattern;
 }
 
-/// Ones in the columns first … last.
+/// Appends a row with ones in the columns first … last.
 void add_ones(Pattern& pattern, std::int64_t first, std::int64_t last) {
   for (std::int64_t j = first; j <= last; ++j) pattern.column.push_back(j);
   pattern.value.resize(pattern.column.size(), 1);
   pattern.row_start.push_back(pattern.nonzeros());
 }
 
-/// The row's columns, in any order and with repetitions, as nonzeros of value 1 or γ: the s-th of
-/// them in ascending order takes the coin `first_draw` + s.
+/// Appends a row with nonzeros of value 1 or γ in the given columns, which may come in any order
+/// and repeat. The s-th column in ascending order uses draw `first_draw` + s.
 void add_coins(Pattern& pattern, std::vector<std::int64_t>& columns, double gamma,
                const numbers::Stream& stream, std::uint32_t first_draw) {
   std::ranges::sort(columns);
@@ -81,7 +82,7 @@ void add_coins(Pattern& pattern, std::vector<std::int64_t>& columns, double gamm
   pattern.row_start.push_back(pattern.nonzeros());
 }
 
-/// Every permutation of 0 … n − 1 with the same probability (Fisher and Yates).
+/// A random permutation of 0 … n − 1, each with the same probability (Fisher and Yates).
 std::vector<std::int64_t> permutation(std::int64_t n, const numbers::Stream& stream) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -94,7 +95,7 @@ std::vector<std::int64_t> permutation(std::int64_t n, const numbers::Stream& str
 
 Pattern permutations_pattern(std::int64_t n, std::int64_t k, double gamma, std::uint64_t seed) {
   expect_random(n, k, gamma);
-  // The permutations themselves take 8 bytes per nonzero beside the pattern.
+  // The permutations take 8 bytes per nonzero in addition to the pattern.
   Pattern pattern = make_room(n, n, product(n, k));
   std::vector<std::vector<std::int64_t>> permutations;
   // Rows 0 … k − 1 of the stream are the permutations, row k + i holds the coins of row i.
@@ -120,7 +121,7 @@ Pattern causal_pattern(std::int64_t n, std::int64_t k, double gamma, std::uint64
   for (std::int64_t i = 0; i < n; ++i) {
     const numbers::Stream stream(seed, numbers::Purpose::pattern, static_cast<std::uint64_t>(i));
     columns.clear();
-    // Floyd's sampling: every subset of that size with the same probability.
+    // Floyd's sampling gives every subset of that size the same probability.
     for (std::int64_t top = std::max<std::int64_t>(0, i + 1 - k); top <= i; ++top) {
       const auto draw = static_cast<std::uint32_t>(columns.size());
       auto column =
@@ -167,7 +168,7 @@ Pattern pairs_pattern(std::int64_t n) {
   if (n < 2)
     core::fail(Code::usage, "the pairs of n = {} columns were asked for; n must be at least 2", n);
   const auto ordered = product(n, n - 1);
-  if (!ordered) return make_room(n, n, std::nullopt);  // refuses
+  if (!ordered) return make_room(n, n, std::nullopt);  // throws
   Pattern pattern = make_room(*ordered / 2, n, *ordered);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + 1; j < n; ++j) {

@@ -1,5 +1,5 @@
-// Matrix Market: a banner, comments, a line of sizes, then one entry per line. Coordinate files
-// list row, column and value; array files list every value column by column.
+// Reads and writes Matrix Market: a banner, comments, a line of sizes, then one entry per line.
+// Coordinate files list row, column and value; array files list every value column by column.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Reader {
     core::fail(Code::input, "{}: {}", file_, what);
   }
 
-  /// The next line that is neither blank nor a comment; false at the end.
+  /// Reads the next line that is neither blank nor a comment. Returns false at the end of the file.
   bool next_line() {
     while (lines_.next(line_)) {
       read_.at(size_ - lines_.bytes_left());
@@ -102,7 +102,7 @@ class Reader {
     count_ = *count;
     if (symmetric_ && rows_ != cols_)
       fail_line(fmt::format("gives {} × {}; a symmetric matrix is square", rows_, cols_));
-    // Before anything is allocated: as many entries as announced must have room in the file.
+    // Check before anything is allocated that the rest of the file can hold the announced entries.
     if (!coordinate_) {
       std::int64_t all = 0;
       if (__builtin_mul_overflow(rows_, cols_, &all) || all / 2 > lines_.bytes_left())

@@ -1,5 +1,5 @@
-// The parsers of pattern files, on bytes rather than on a path: what `read_pattern` calls after
-// opening the file, and what the fuzz targets call on memory.
+// Parsers of pattern files that read bytes instead of a path. `read_pattern` calls them after
+// opening a file, and the fuzz targets call them on memory.
 #pragma once
 
 #include <tamis/lab/pattern.h>

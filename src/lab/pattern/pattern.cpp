@@ -1,4 +1,4 @@
-// Patterns: which format a file has, and what all formats share.
+// Detects the format of a pattern file, reads .npy patterns, and holds what all formats share.
 #include <tamis/lab/pattern.h>
 
 #include <algorithm>

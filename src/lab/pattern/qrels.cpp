@@ -1,6 +1,6 @@
-// TREC qrels: lines of topic, iteration, document, relevance. Topics become rows and documents
-// columns, in the order in which they first appear; a judged document is a column even if it is
-// relevant to none.
+// Reads TREC qrels: lines of topic, iteration, document, relevance. Topics become rows and
+// documents become columns, in the order in which they first appear. A judged document is a column
+// even if it is relevant to no topic.
 #include <string_view>
 #include <unordered_map>
 
@@ -12,7 +12,7 @@
 namespace tamis::lab::pattern {
 namespace {
 
-/// Numbers names in the order in which they come.
+/// Numbers names in the order of their first appearance.
 class Numbering {
  public:
   std::int64_t number_of(std::string_view name) {
@@ -27,7 +27,8 @@ class Numbering {
   std::unordered_map<std::string_view, std::int64_t> numbers_;
 };
 
-/// Leaves out the topics without a relevant document, or refuses them.
+/// Removes the topics without a relevant document from pattern and entries, or throws `input` if
+/// `empty` is `refuse`.
 void part_from_empty(const std::string& file, EmptyTopics empty, Pattern& pattern,
                      std::vector<PatternEntry>& entries) {
   std::vector<std::int64_t> place(pattern.row_names.size(), -1);
@@ -68,7 +69,7 @@ Pattern parse_qrels(const core::ByteSource& source, EmptyTopics empty,
   const std::string text = core::read_all(source);
   if (const auto at = core::first_not_utf8(text))
     core::fail(Code::input, "{}: is not UTF-8 at byte {}; qrels are lines of text", file, *at);
-  // In C a name ends at its first zero byte, so that two names could become one.
+  // A name ends at its first zero byte in C, so two names could become one.
   if (const auto at = text.find('\0'); at != std::string::npos)
     core::fail(Code::input, "{}: byte {} is zero; qrels are lines of text", file, at);
   Numbering topics;
@@ -80,7 +81,7 @@ Pattern parse_qrels(const core::ByteSource& source, EmptyTopics empty,
     read.at(source.size() - lines.bytes_left());
     const std::string_view topic = core::next_field(line);
     if (topic.empty()) continue;
-    core::next_field(line);  // the iteration, which nobody uses
+    core::next_field(line);  // the iteration, which is not used
     const std::string_view document = core::next_field(line);
     const std::string_view relevance = core::next_field(line);
     if (relevance.empty() || !core::next_field(line).empty())

@@ -1,4 +1,4 @@
-// From entries in any order to the rows of a pattern, with the checks that all pattern files share.
+// Builds the rows of a pattern from entries in any order, with the checks that all formats share.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace tamis::lab::pattern {
 
-/// Counted from 0, inside the matrix; value finite and not negative.
+/// An entry of a matrix. Row and column count from 0 and lie inside the matrix; the value is finite
+/// and not negative.
 struct PatternEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
   double value = 0;
 };
 
-/// Tells how much of a file has been read, after every megabyte.
+/// Reports to a callback how much of a file has been read, after every megabyte.
 class ReadProgress {
  public:
-  /// Keeps both by reference.
+  /// Keeps references to both arguments.
   ReadProgress(const core::ByteSource& source, const ProgressCallback& progress)
       : source_(source), progress_(progress) {}
-  /// Throws `cancelled` if the callback says so.
+  /// `bytes` have been read so far. Throws `cancelled` if the callback asks to stop.
   void at(std::int64_t bytes);
 
  private:
@@ -33,10 +34,11 @@ class ReadProgress {
   std::int64_t told_ = 0;
 };
 
-/// Sorts the entries into rows and drops those of value zero. `first_index` is what the file calls
-/// the first row, for messages; row and column names, if any, are used there too. Throws `input`
-/// for a repeated entry or an empty row. Linear time if each row's entries come in order of column.
-/// Allocates by the number of entries only, whatever rows and columns are claimed.
+/// Sorts the entries into the rows of `pattern`, whose sizes and names are set, and drops those of
+/// value zero. Messages use the names of rows and columns, or numbers that count from `first_index`
+/// if there are none. Throws `input` for a repeated entry or an empty row. Takes linear time if the
+/// entries of each row come in order of column. Memory depends on the number of entries only,
+/// whatever numbers of rows and columns a file claims.
 void fill_rows(const std::string& file, std::vector<PatternEntry> entries, int first_index,
                Pattern& pattern);
 

@@ -1,5 +1,5 @@
-// The pattern of real attention: the heaviest keys of every query of one head. Plain loops in f64,
-// as in the reference: queries·tokens·d multiply-adds; the keys of the head as doubles.
+// The pattern of a model's attention: the heaviest keys of every query of one head. Plain loops in
+// f64 take queries·tokens·d multiply-adds, and memory for the keys of the head as doubles.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -74,7 +74,7 @@ Pattern top_keys_pattern(const Trace& trace, std::int64_t layer, std::int64_t he
     std::sort(order.begin(), kept);
     for (auto j = order.begin(); j != kept; ++j) {
       const double weight = std::exp(logits[static_cast<std::size_t>(*j)] - top) / total;
-      if (weight == 0) continue;  // underflow: no nonzero
+      if (weight == 0) continue;  // it underflowed, so it is not a nonzero
       pattern.column.push_back(*j);
       pattern.value.push_back(weight);
     }

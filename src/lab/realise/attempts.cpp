@@ -111,13 +111,12 @@ std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
 /// what `moment` throws.
 Candidate Attempts::moment_candidate(std::int64_t dim) {
   if (!on_circle_)
-    on_circle_ = tamis::lab::realisation::moment(pattern_, options_.conditions, MomentKind::circle,
-                                                 Arithmetic::f32, threads_, part(0, 0.5));
+    on_circle_ = tamis::lab::realisation::moment(pattern_, options_.conditions, Arithmetic::f32,
+                                                 threads_, part(0, 0.5));
   if (dim == on_circle_->dim) return *on_circle_;
   const std::int64_t frequencies = dim / 2;
-  const Curve curve(MomentKind::circle, pattern_.cols, frequencies);
-  if (position_.empty())
-    position_ = spread_columns(pattern_, Curve(MomentKind::circle, pattern_.cols, k()));
+  const Curve curve(pattern_.cols, frequencies);
+  if (position_.empty()) position_ = spread_columns(pattern_, Curve(pattern_.cols, k()));
   Candidate candidate{pattern_.rows, pattern_.cols, dim,
                       with_frequencies(on_circle_->q, pattern_.rows, k(), dim),
                       std::vector<double>(static_cast<std::size_t>(pattern_.cols * dim))};

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include <tamis/lab/dmin.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/realise.h>
 
 #include "core/fail.h"

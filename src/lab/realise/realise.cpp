@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include <tamis/lab/dmin.h>
+#include <tamis/lab/bounds.h>
 
 #include "core/fail.h"
 #include "lab/pattern/checks.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <tamis/lab/profile.h>
+#include <tamis/lab/quantiles.h>
 
 namespace tamis::lab::stats {
 

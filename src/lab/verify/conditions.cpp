@@ -15,7 +15,7 @@ numbers::Interval outwards(const numbers::Dyadic& x) {
   return {x.to_double(numbers::Round::down), x.to_double(numbers::Round::up)};
 }
 
-/// Contains the least, or the largest, of the numbers that the intervals contain.
+/// An interval that contains the smallest (or largest) of the numbers in the given intervals.
 numbers::Interval least_of(std::span<const numbers::Interval> all) {
   numbers::Interval result = all.front();
   for (const numbers::Interval& x : all)
@@ -29,17 +29,17 @@ numbers::Interval largest_of(std::span<const numbers::Interval> all) {
   return result;
 }
 
-/// The sign is known, and the size to a billionth.
+/// Whether the sign of the slack is known, and its size to a billionth.
 bool is_settled(const numbers::Interval& slack) {
   const double size = std::max(std::abs(slack.lo), std::abs(slack.hi));
   return (slack.lo > 0 || slack.hi < 0) && std::isfinite(size) &&
          slack.hi - slack.lo <= 0x1p-30 * size;
 }
 
-/// The end of an enclosure that is nearer to zero: a margin never claims more than is known.
+/// The end of an enclosure nearer to zero, so that a margin never claims more than is known.
 double inner_end(const numbers::Interval& slack) { return slack.lo > 0 ? slack.lo : slack.hi; }
 
-/// The same, where the sign is known better than the enclosure says.
+/// The same where the sign is known even if the enclosure contains zero.
 double inner_end(const numbers::Interval& slack, int sign) {
   if (sign > 0) return std::max(slack.lo, least);
   return sign < 0 ? std::min(slack.hi, -least) : 0;
@@ -79,7 +79,7 @@ RowVerdict Judge::judge(const RowLogits& row, std::span<const double> values) co
   return verdict;
 }
 
-/// (23), or Definition 0.1 where log ε₁ is replaced by 0.
+/// The margin of (23), or of Definition 0.1, which has 0 in place of log ε₁.
 double Judge::zeros_margin(const RowLogits& row) const {
   const numbers::Interval bound = conditions_.weak ? numbers::Interval{0, 0} : log_eps1_;
   const numbers::Interval slack = bound - (row.top_zero - least_of(row.nonzeros));
@@ -89,7 +89,7 @@ double Judge::zeros_margin(const RowLogits& row) const {
 double Judge::exact_zeros_margin(const RowLogits& row) const {
   numbers::Dyadic lowest = row.exact.nonzero(0);
   for (std::size_t s = 1; s < row.nonzeros.size(); ++s) {
-    // Only those that can be the least.
+    // Skip nonzeros that cannot have the smallest logit.
     if (row.nonzeros[s].lo > lowest.to_double(numbers::Round::up)) continue;
     const numbers::Dyadic other = row.exact.nonzero(s);
     if (other < lowest) lowest = other;
@@ -101,7 +101,7 @@ double Judge::exact_zeros_margin(const RowLogits& row) const {
                               gap, numbers::Dyadic(conditions_.eps1).rational())));
 }
 
-/// (24): the range of L − log A must be below ε₂.
+/// The margin of (24): the range of L − log A must be below ε₂.
 double Judge::ratios_margin(const RowLogits& row, std::span<const double> values) const {
   std::vector<numbers::Interval> level;
   for (std::size_t s = 0; s < values.size(); ++s)
@@ -112,7 +112,7 @@ double Judge::ratios_margin(const RowLogits& row, std::span<const double> values
 }
 
 double Judge::exact_ratios_margin(const RowLogits& row, std::span<const double> values) const {
-  // Logits less the first one, so that their own size costs no precision.
+  // Subtract the first logit from all, so that the size of the logits costs no precision.
   std::vector<numbers::Dyadic> logit;
   std::vector<numbers::Interval> level;
   for (std::size_t s = 0; s < values.size(); ++s) {
@@ -123,7 +123,7 @@ double Judge::exact_ratios_margin(const RowLogits& row, std::span<const double> 
   const numbers::Interval eps2{conditions_.eps2, conditions_.eps2};
   const numbers::Interval slack = eps2 - (largest_of(level) - least_of(level));
   if (slack.lo > 0 || slack.hi < 0) return inner_end(slack);
-  // Some pair is too close to ε₂ for enclosures: the worst sign among those that may be.
+  // Some pair is too close to ε₂ for enclosures. Take the worst exact sign among such pairs.
   int sign = 1;
   for (std::size_t a = 0; a < values.size(); ++a)
     for (std::size_t b = 0; b < values.size(); ++b) {

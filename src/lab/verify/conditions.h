@@ -1,6 +1,6 @@
-// The conditions of witness.h on one row, decided: by enclosures of its logits where they separate,
-// else exactly. For a row it is enough to look at extremes: the largest logit among zeros against
-// the least among nonzeros, and the range of L − log A over nonzeros.
+// Decides the conditions of witness.h on one row: by enclosures of its logits where these are
+// narrow enough, else exactly. It is enough to look at extremes of the row: the largest logit among
+// zeros, the smallest among nonzeros, and the range of L − log A over nonzeros.
 #pragma once
 
 #include <limits>
@@ -13,39 +13,41 @@
 
 namespace tamis::lab::verification {
 
-/// What a row, or several, came to. The margin is positive if and only if all conditions hold.
+/// The verdict on a row, in one form of logits or in several. The margin is positive if and only if
+/// all conditions hold.
 struct RowVerdict {
   double margin = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] bool holds() const { return margin > 0; }
 };
 
-/// Exact logits of the row in question, on demand.
+/// The exact logits of one row, computed on demand.
 class ExactLogits {
  public:
   virtual ~ExactLogits() = default;
-  /// The largest among the zeros.
+  /// The largest logit among the zeros of the pattern.
   [[nodiscard]] virtual numbers::Dyadic top_zero() const = 0;
-  /// Of the s-th nonzero.
+  /// The logit of the s-th nonzero.
   [[nodiscard]] virtual numbers::Dyadic nonzero(std::size_t s) const = 0;
 };
 
-/// One row as it is judged.
+/// The logits of one row, to be judged.
 struct RowLogits {
   bool has_zero = false;
   numbers::Interval top_zero;                   ///< contains the largest logit among the zeros
-  std::span<const numbers::Interval> nonzeros;  ///< contain those of the nonzeros
+  std::span<const numbers::Interval> nonzeros;  ///< contain the logits of the nonzeros
   const ExactLogits& exact;
 };
 
-/// Conditions and logarithms that all rows share. Read-only, so safe to use from many threads.
+/// Judges rows, with the conditions and logarithms that all rows share. Safe to use from many
+/// threads, because judging changes nothing.
 class Judge {
  public:
-  /// Encloses the logarithm of every distinct value of the pattern: a few microseconds and 24 bytes
-  /// each.
+  /// Encloses the logarithm of every distinct value of the pattern. Each of them costs a few
+  /// microseconds and 24 bytes.
   Judge(const Pattern& pattern, const Conditions& conditions, int threads);
 
-  /// `values` are the row's nonzeros.
+  /// `values` are the values of the row's nonzeros.
   [[nodiscard]] RowVerdict judge(const RowLogits& row, std::span<const double> values) const;
 
  private:
@@ -59,7 +61,7 @@ class Judge {
   Conditions conditions_;
   numbers::Interval log_eps1_;
   std::vector<double> values_;           ///< distinct, ascending
-  std::vector<numbers::Interval> logs_;  ///< of values_
+  std::vector<numbers::Interval> logs_;  ///< logarithms of values_
 };
 
 }  // namespace tamis::lab::verification

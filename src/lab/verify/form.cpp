@@ -12,9 +12,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// At least ‖v‖. A sum of n squares is off by a factor within (1 ± u)^(n+1), u = 2^-53, and by
-/// n·2^-1075 where squares underflow; the root adds one rounding. 2u for each covers them all for n
-/// < 2^40. Infinite if a square overflows.
+/// An upper bound on ‖v‖, infinite if a square overflows. A sum of n squares is off by a factor
+/// within (1 ± u)^(n+1), u = 2^-53, and by n·2^-1075 where squares underflow; the root adds one
+/// rounding. Allowing 2u for each rounding covers them all for n < 2^40.
 double norm_above(std::span<const double> v) {
   double sum = 0;
   for (const double x : v) sum += x * x;
@@ -46,16 +46,15 @@ Product product_of(const Tensor& x, const Tensor& w) {
   return product;
 }
 
-/// x·w = head exactly. The residual of a product whose exponent is this high is a double, so fma
-/// decides.
+/// Whether x·w = head exactly. If |head| ≥ 2^-900, the residual is a double, so fma decides.
 bool is_exact_product(double x, double w, double head) {
   return x == 0 ||
          (std::isfinite(head) && std::abs(head) >= 0x1p-900 && std::fma(x, w, -head) == 0);
 }
 
-/// One element of x·w in f64, and a bound on its distance from the exact one: 0 if at most one term
-/// is not zero and its product is exact; else γ_t·Σ|x·w| + t·η of t terms, in the form explained in
-/// logits.cpp.
+/// One element of x·w in f64, and an upper bound on its distance from the exact one. The bound is 0
+/// if at most one term is not zero and its product is exact. Otherwise it is γ_t·Σ|x·w| + t·η for t
+/// terms, in the form explained in logits.cpp.
 struct Element {
   double value = 0;
   double off = 0;
@@ -80,7 +79,7 @@ Element element_of(const Product& of, const double* x, std::size_t column) {
   return element;
 }
 
-/// Terms whose weight is zero are left out, which changes no sum of finite numbers.
+/// The same element in f32. Leaving out terms of weight zero changes no sum of finite numbers.
 float element_f32(const Product& of, const double* x, std::size_t column) {
   float sum = 0;
   for (std::size_t at = of.start[column]; at < of.start[column + 1]; ++at)
@@ -88,15 +87,15 @@ float element_f32(const Product& of, const double* x, std::size_t column) {
   return sum;
 }
 
-/// An input beyond the range of f32 makes every logit of its row infinite or NaN, whatever the
-/// weights.
+/// Whether all inputs fit f32. One that does not makes every logit of its row infinite or NaN,
+/// whatever the weights.
 bool fits_f32(std::span<const double> x) {
   for (const double value : x)
     if (!std::isfinite(static_cast<float>(value))) return false;
   return true;
 }
 
-/// Contains the element of x·w less `head`.
+/// An interval that contains the exact element of x·w minus `head`.
 numbers::Interval enclose_residual(const Product& of, const double* x, std::size_t column,
                                    double head) {
   if (!std::isfinite(head)) return {-infinity, infinity};
@@ -196,8 +195,9 @@ numbers::Dyadic Form::exact(std::int64_t i, std::int64_t j) const {
   return sum;
 }
 
-/// With q = q̂ + δ + ρ, f64 value, tail and rest, and k likewise, q·k is (q̂ + δ)·(k̂ + δ'), which the
-/// compensated dot product of four times the length encloses, and what the rests can add to it.
+/// Let q = q̂ + δ + ρ, where q̂ is the f64 value, δ the tail and ρ the rest, and k likewise. Then
+/// q·k is (q̂ + δ)·(k̂ + δ'), which the compensated dot product of four times the length encloses,
+/// plus what the rests can add.
 numbers::Interval Form::enclose_products(std::int64_t i, std::int64_t j) const {
   const auto row = static_cast<std::size_t>(i);
   const auto key = static_cast<std::size_t>(j);

@@ -33,23 +33,23 @@ void KeyBlocks<T>::multiply(std::span<const T> q, std::int64_t keys, T* out) con
 template class KeyBlocks<float>;
 template class KeyBlocks<double>;
 
-// With u = 2^-53, η = 2^-1074 and m columns, the computed dot product L̂ of the f64 factors q̂, k̂ has
+// Let u = 2^-53, η = 2^-1074 and m be the number of columns. The computed dot product L̂ of the f64
+// factors q̂ and k̂ has
 //   |L̂ − q̂·k̂| ≤ γ_m·Σ|q̂_c·k̂_c| + 2m·η/2 ≤ γ_m·‖q̂‖‖k̂‖ + m·η,        γ_m = m·u/(1 − m·u),
-// since every product loses at most u of itself or η/2, every sum u of itself (sums do not
-// underflow), and rounding errors grow by less than a factor 2. With exact factors q = q̂ + δq, k =
-// k̂ + δk,
+// since every product loses at most u of itself or η/2, every sum loses at most u of itself (sums
+// do not underflow), and rounding errors grow by less than a factor 2. With exact factors
+// q = q̂ + δq and k = k̂ + δk,
 //   |q̂·k̂ − q·k| ≤ ‖q̂‖‖δk‖ + ‖δq‖‖k̂‖ + ‖δq‖‖δk‖.
-// L̂ ± bound, evaluated in f64, rounds by at most u·(|L̂| + bound) ≤ 2u·‖q̂‖‖k̂‖ + …; hence, for m <
-// 2^40,
-//   γ_m + 2u < c = (m + 4)·2u,
-// whose slack of more than m·u + 6u covers the roundings of the bound itself: two products and
-// three sums, of relative error u each (the norms are upper bounds already), and of the off terms,
-// which are bounds with a slack of their own. As c < 1, one product of a query's and a key's number
-// bounds all:
+// Computing L̂ ± bound in f64 rounds by at most u·(|L̂| + bound) ≤ 2u·‖q̂‖‖k̂‖ + …. Hence
+//   γ_m + 2u < c = (m + 4)·2u        for m < 2^40,
+// whose slack of more than m·u + 6u covers the roundings of the bound itself, which are two
+// products and three sums of relative error u each (the norms are upper bounds already), and those
+// of the off terms, which are bounds with a slack of their own. As c < 1, the product of one number
+// of the query and one of the key bounds everything:
 //   (‖q̂‖ + ‖δq‖/c)·(c·‖k̂‖ + ‖δk‖) ≥ c·‖q̂‖‖k̂‖ + ‖q̂‖‖δk‖ + ‖δq‖‖k̂‖ + ‖δq‖‖δk‖.
-// Underflow of the bound's own products adds η/2 each: floor = (m + 4)·2η. Overflow leaves an
-// infinity or a NaN in L̂ or in the bound; such rows are not filtered. (c < 1 needs m < 2^51: no
-// such witness fits memory.)
+// Underflow of the bound's own products adds η/2 each, so floor = (m + 4)·2η. Overflow leaves an
+// infinity or a NaN in L̂ or in the bound; such rows are not filtered. (c < 1 needs m < 2^51; no
+// larger witness fits memory.)
 Bounds::Bounds(const Form& form)
     : form_(form),
       c_(static_cast<double>(form.q.dim + 4) * 0x1p-52),

@@ -1,4 +1,4 @@
-// Checks an order proof. Makes its clauses on its own, so that no mistake of a search can pass.
+// The checker makes the initial clauses on its own, so that no mistake of the search can pass.
 #include "lab/verify/order_proof.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Positions = std::vector<std::int64_t>;  // ascending
 
-/// n choose k, or `limit` + 1 if it is more than `limit`, which is below 2^27.
+/// n choose k, or `limit` + 1 if it is more than `limit`, which must be below 2^27.
 std::int64_t choose(std::int64_t n, std::int64_t k, std::int64_t limit) {
   if (k < 0 || k > n) return 0;
   const std::int64_t steps = std::min(k, n - k);
@@ -42,7 +42,7 @@ void for_each_subset(std::int64_t n, std::int64_t k, const Body& body) {
   }
 }
 
-/// The clauses of some elements and cuts. D is the rank, dim + 1.
+/// The initial clauses of some elements and cuts (docs/order-proofs.md). D is the rank, dim + 1.
 class Axioms {
  public:
   Axioms(const Pattern& pattern, std::int64_t rank, const OrderProof& proof)
@@ -55,7 +55,7 @@ class Axioms {
     }
   }
 
-  /// The clauses, into `to`: orientations may all be turned, so the first is +.
+  /// Adds the clauses to `to`. All orientations can be reversed together, so the first may be +.
   void add_to(UnitPropagation& to) const {
     if (elements_ >= rank_) to.add(std::vector<std::int32_t>{1});
     for_each_subset(elements_, rank_ - 2,
@@ -70,7 +70,7 @@ class Axioms {
     return std::binary_search(columns.begin(), columns.end(), column);
   }
 
-  /// The variable of D positions.
+  /// The variable of a tuple of D positions.
   [[nodiscard]] std::int32_t variable(const Positions& tuple) const {
     std::int64_t rank = 1;
     for (std::size_t i = 0; i < tuple.size(); ++i)
@@ -78,8 +78,8 @@ class Axioms {
     return static_cast<std::int32_t>(rank);
   }
 
-  /// χ(σab)χ(σce), −χ(σac)χ(σbe) and χ(σae)χ(σbc) are not all of one sign, for all a < b < c < e
-  /// outside σ.
+  /// Adds clauses which say that χ(σab)χ(σce), −χ(σac)χ(σbe) and χ(σae)χ(σbc) are not all of one
+  /// sign, for all a < b < c < e outside σ.
   void add_relations(const Positions& sigma, UnitPropagation& to) const {
     Positions outside;
     for (std::int64_t i = 0; i < elements_; ++i)
@@ -109,9 +109,10 @@ class Axioms {
     });
   }
 
-  /// λ_i = (−1)^i χ(T without its i-th) is neither a cut of T nor its opposite.
+  /// Adds clauses which say that λ_i = (−1)^i χ(T without its i-th element) are neither the signs
+  /// of a cut on T = `set` nor their opposites.
   void add_splits(const Positions& set, UnitPropagation& to) const {
-    std::vector<std::uint32_t> splits;  // bit i: the i-th has the sign of the 0-th
+    std::vector<std::uint32_t> splits;  // bit i: element i has the sign of element 0
     for (const std::vector<bool>& signs : signs_) {
       std::uint32_t split = 0;
       for (std::size_t i = 0; i < set.size(); ++i)
@@ -144,7 +145,7 @@ class Axioms {
   std::vector<std::vector<bool>> signs_;  // by cut, then by position
 };
 
-/// What is wrong with a list of rows (ones_row may be among them) or columns.
+/// Says what is wrong with a list of rows (ones_row may be among them) or columns, if anything.
 std::optional<std::string> fault_of(const std::vector<std::int64_t>& list, const char* name,
                                     bool of_rows, std::int64_t size) {
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -157,7 +158,7 @@ std::optional<std::string> fault_of(const std::vector<std::int64_t>& list, const
   return std::nullopt;
 }
 
-/// What is larger than is checked.
+/// Says which limit the proof exceeds, if any.
 std::optional<std::string> excess_of(std::int64_t rank, const OrderProof& proof) {
   const auto elements = static_cast<std::int64_t>(proof.elements.size());
   const auto cuts = static_cast<std::int64_t>(proof.cuts.size());

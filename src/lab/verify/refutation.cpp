@@ -1,5 +1,4 @@
-// Checks refutations from the pattern alone; docs/refutation.md has the proofs that make these
-// checks enough.
+// Checks refutations from the pattern alone. docs/refutation.md proves that the checks suffice.
 #include <tamis/lab/refutation.h>
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@ RefutationCheck no(fmt::format_string<Args...> why, Args&&... args) {
   return {false, fmt::format(why, std::forward<Args>(args)...)};
 }
 
-/// Empty if the relation is as it says.
+/// Says what is wrong with the relation; empty if it is true of the pattern.
 std::string fault_of(const verification::Signs& signs, const Relation& r) {
   if (!signs.has_row(r.a) || !signs.has_row(r.b) || !signs.has_column(r.first) ||
       !signs.has_column(r.second))
@@ -109,8 +108,8 @@ RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
   return yes();
 }
 
-/// With G = M·diag(w)·Mᵀ, P = Σp and W = Σw, sign-rank ≤ D = dim + 1 would give G a vector that
-/// P·W/D²·diag(1/p) − G does not make positive (docs/refutation.md).
+/// Let G = M·diag(w)·Mᵀ, P = Σp, W = Σw and D = dim + 1. If the sign-rank were at most D, the
+/// matrix P·W/D²·diag(1/p) − G would not be positive definite (docs/refutation.md).
 RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
                       const Spectral& spectral) {
   if (spectral.rows.empty() || spectral.columns.empty() ||
@@ -122,7 +121,7 @@ RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
   if (!std::ranges::all_of(spectral.rows, has_row) ||
       !std::ranges::all_of(spectral.columns, has_column))
     return no("a row or a column is not in the pattern");
-  // Once is enough, and keeps the work in bounds whatever a file claims.
+  // Each row and column may occur once, which bounds the work whatever a file claims.
   const auto repeats = [](std::vector<std::int64_t> list) {
     std::ranges::sort(list);
     return std::ranges::adjacent_find(list) != list.end();
@@ -135,7 +134,8 @@ RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
   const auto& p = by_rows ? spectral.row_weights : spectral.column_weights;
   const auto& w = by_rows ? spectral.column_weights : spectral.row_weights;
   constexpr std::int64_t most_weight = std::int64_t{1} << 24;
-  // 2^36 multiplications, about half a minute; sizes first, so that their product fits.
+  // 2^36 multiplications take about half a minute. The sizes are checked first, so that their
+  // product does not overflow.
   constexpr std::size_t most_near = 4096;
   constexpr std::size_t most_far = std::size_t{1} << 24;
   constexpr std::size_t most_products = std::size_t{1} << 36;
@@ -162,8 +162,8 @@ RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
         sum += w[l] * rows[i * far.size() + l] * rows[j * far.size() + l];
       matrix[i * n + j] = matrix[j * n + i] = -static_cast<double>(sum);
     }
-  // Five roundings at most, each by 2^-53 of its result: what is left is not above the true
-  // diagonal.
+  // This factor outweighs the roundings, at most five, each by 2^-53 of its result, so the diagonal
+  // is not above the true one.
   constexpr double down = 1 - 0x1p-49;
   for (std::size_t i = 0; i < n; ++i) {
     const double diagonal = static_cast<double>(sum_p) / static_cast<double>(p[i]) *

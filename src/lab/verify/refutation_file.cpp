@@ -1,5 +1,5 @@
-// Refutation files: docs/refutation.md. What a file says is checked for its form here and for its
-// truth by `check_refutation`.
+// Reads and writes refutation files (docs/refutation.md). The form of a file is checked here, the
+// truth of its claim by `check_refutation`.
 #include "lab/verify/refutation_file.h"
 
 #include "core/atomic_file.h"
@@ -15,7 +15,7 @@ constexpr io::JsonFormat refutation_format{.a_file = "a refutation",
                                            .longest = 1'000'000'000,
                                            .written_by = "tamis decide --refutation"};
 
-/// Clauses as solvers write them: literals, then 0.
+/// Clauses as solvers write them: one per line, its literals and then 0.
 std::string clauses_text(const std::vector<std::vector<std::int32_t>>& clauses) {
   std::string text;
   for (const auto& clause : clauses) {
@@ -51,7 +51,7 @@ struct Clauses {
 std::string json_word(const Clauses& clauses) { return clauses_text(clauses.list); }
 void from_json_word(const std::string& text, Clauses& clauses) { clauses.list = clauses_in(text); }
 
-/// The grounds of that name, empty.
+/// Empty grounds of the kind with that name. Throws `input` if there is none.
 template <std::size_t Index = 0>
 Grounds grounds_named(const std::string& name) {
   if constexpr (Index < std::variant_size_v<Grounds>) {
@@ -70,9 +70,10 @@ void from_json_word(const std::string& name, Kind& kind) { kind.grounds = ground
 
 }  // namespace
 
-// Outside: they are found by the namespace of what they describe.
+// These functions are outside the unnamed namespace, because they are found by the namespace of the
+// types that they describe.
 
-/// Rows, where −1 is the row of ones, and columns.
+/// A list of columns, or of rows, where −1 is the row of ones.
 template <class A>
 void indices(A& a, const char* name, std::vector<std::int64_t>& list) {
   std::vector<io::SignedWhole> wholes;

@@ -1,4 +1,4 @@
-// A refutation on bytes rather than on a path: what the fuzz target calls on memory.
+// Parses a refutation from bytes instead of a path, for `read_refutation` and the fuzz target.
 #pragma once
 
 #include <tamis/lab/refutation.h>

@@ -1,12 +1,13 @@
-// How the floating-point unit must round while verification runs.
+// Sets how the floating-point unit rounds while verification runs.
 #pragma once
 
 #include <cfenv>
 
 namespace tamis::lab::verification {
 
-/// The bounds assume rounding to nearest and denormals, which a library built with -ffast-math may
-/// have switched off for the process.
+/// Sets the thread's default floating-point environment, and restores the previous one when
+/// destroyed. The error bounds assume rounding to nearest and denormals, which a library built with
+/// -ffast-math may have switched off for the process.
 class PlainRounding {
  public:
   PlainRounding() {

@@ -12,8 +12,8 @@ namespace {
 template <class T>
 constexpr T infinity = std::numeric_limits<T>::infinity();
 
-/// The largest of whole blocks of lanes. Reductions lane by lane, since the compiler may not
-/// reorder others.
+/// The largest of `padded` values, a multiple of `lanes`. Each lane has its own maximum, because
+/// the compiler may not reorder a single one.
 template <class T, class Value>
 T largest(std::int64_t padded, Value&& value) {
   T top[lanes];
@@ -39,7 +39,7 @@ bool all_finite(const std::vector<T>& logits, std::int64_t padded) {
 
 std::int64_t padded(std::int64_t seen) { return (seen + lanes - 1) / lanes * lanes; }
 
-/// Logits that were rounded when they were computed count as the numbers they became.
+/// Logits that were computed with rounding. The rounded numbers count as exact.
 class RoundedLogits final : public ExactLogits {
  public:
   RoundedLogits(double top_zero, std::span<const numbers::Interval> nonzeros)
@@ -54,6 +54,7 @@ class RoundedLogits final : public ExactLogits {
   std::span<const numbers::Interval> nonzeros_;
 };
 
+/// The logits of a form in exact arithmetic. `rivals` are the zeros that can have the largest one.
 class TrueLogits final : public ExactLogits {
  public:
   TrueLogits(const Form& form, std::int64_t i, std::span<const std::int64_t> columns,
@@ -91,14 +92,14 @@ RowVerdict RowScan::judge_numbers(const Judge& judge, std::vector<T>& logits, st
                                   std::span<const std::int64_t> columns,
                                   std::span<const double> values) {
   const bool has_zero = std::ssize(columns) < seen;
-  std::fill(logits.begin() + seen, logits.begin() + padded(seen), T{0});  // other keys, or none
+  std::fill(logits.begin() + seen, logits.begin() + padded(seen), T{0});  // unseen keys and padding
   if (!all_finite(logits, padded(seen))) return {-infinity<double>};
   nonzeros_.clear();
   for (const std::int64_t j : columns) {
     const double logit = logits[static_cast<std::size_t>(j)];
     nonzeros_.push_back({logit, logit});
   }
-  // From here on the row holds zeros alone.
+  // From here on only the zeros of the row have finite logits.
   for (const std::int64_t j : columns) logits[static_cast<std::size_t>(j)] = -infinity<T>;
   std::fill(logits.begin() + seen, logits.begin() + padded(seen), -infinity<T>);
   const double top = largest<T>(
@@ -106,7 +107,7 @@ RowVerdict RowScan::judge_numbers(const Judge& judge, std::vector<T>& logits, st
   return judge.judge({has_zero, {top, top}, nonzeros_, RoundedLogits(top, nonzeros_)}, values);
 }
 
-/// f64_ holds the logits of zeros, and −∞ elsewhere.
+/// Requires that f64_ holds the logits of zeros, and −∞ elsewhere.
 void RowScan::find_rivals(const Bounds& bounds, std::int64_t i, std::int64_t seen) {
   const double query = bounds.of_query(i);
   const double floor = bounds.floor();

@@ -1,5 +1,5 @@
-// The signs of a pattern, looked up one by one: + where it has a nonzero, and in the row of ones. A
-// binary search each.
+// Looks up the signs of a pattern: + where it has a nonzero and in the row of ones, − elsewhere.
+// Each lookup is a binary search.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@ class Signs {
  public:
   explicit Signs(const Pattern& pattern) : pattern_(pattern) {}
 
+  /// True if the sign is +.
   [[nodiscard]] bool operator()(std::int64_t row, std::int64_t column) const {
     return row == ones_row || std::ranges::binary_search(pattern_.columns_of(row), column);
   }

@@ -1,4 +1,4 @@
-// Two watched literals per clause: a clause is looked at only when one of them becomes false.
+// Each clause has two watched literals and is visited only when one of them becomes false.
 #include "lab/verify/unit_propagation.h"
 
 #include <algorithm>
@@ -55,8 +55,8 @@ void UnitPropagation::add(std::span<const std::int32_t> clause) {
   }
 }
 
-/// Looks at a clause one of whose watched literals, `gone`, became false. False if no literal is
-/// left.
+/// Visits a clause one of whose watched literals, `gone`, became false. Returns false if the clause
+/// has no literal left.
 bool UnitPropagation::visit(std::int64_t clause, Literal gone, std::size_t& kept,
                             std::vector<Watch>& watches) {
   const std::span<Literal> own = literals(clause);
@@ -78,8 +78,8 @@ bool UnitPropagation::visit(std::int64_t clause, Literal gone, std::size_t& kept
 std::int64_t UnitPropagation::propagate() {
   while (seen_ < trail_.size()) {
     const Literal gone = trail_[seen_++] ^ 1U;
-    std::vector<Watch>& watches =
-        watches_[gone];  // no clause moves its watch to a false literal, nor to this
+    // This list does not grow meanwhile: no clause moves its watch to a false literal.
+    std::vector<Watch>& watches = watches_[gone];
     std::size_t kept = 0;
     for (std::size_t i = 0; i < watches.size(); ++i) {
       const Watch watch = watches[i];
@@ -97,7 +97,8 @@ std::int64_t UnitPropagation::propagate() {
   return -1;
 }
 
-/// The reasons of the literals of `conflict`, the reasons of their other literals, and so on.
+/// Appends to `used` the clause `conflict` (if it is not −1), the reasons of its literals, the
+/// reasons of their other literals, and so on.
 void UnitPropagation::collect(std::int64_t conflict, std::vector<std::int64_t>& used) {
   const auto need = [&](std::int64_t clause) {
     used.push_back(clause);

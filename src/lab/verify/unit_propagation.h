@@ -1,6 +1,6 @@
-// Does a clause follow from clauses by unit propagation? What a refutation of a propositional
-// formula is checked with: assume the clause false and set what is forced, until some clause has no
-// literal left.
+// Checks whether a clause follows from other clauses by unit propagation, as refutations of
+// propositional formulas are checked: assume that the clause is false and set what is forced, until
+// some clause has no literal left.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,24 @@
 
 namespace tamis::lab::verification {
 
-/// Clauses over variables 1 … n; a literal is v or −v, not zero. They get the numbers 0, 1, 2, …
-/// and stay. Memory: 4 bytes per literal, about 40 per clause and 70 per variable. Not for use by
-/// several threads at once.
+/// A set of clauses over variables 1 … n. A literal is v or −v, for a variable v. Clauses are
+/// numbered 0, 1, 2, … as they are added, and are never removed. Memory: 4 bytes per literal, about
+/// 40 per clause and 70 per variable. Not thread-safe.
 class UnitPropagation {
  public:
   explicit UnitPropagation(std::int32_t variables);
 
-  /// Adds a clause and propagates what it forces. Literals may repeat; a clause with v and −v is
-  /// kept as a number only. Cost: its length, and the watches of what it forces.
+  /// Adds a clause and propagates what it forces. Literals may repeat. A clause with v and −v is
+  /// always true, so it gets a number and is ignored. Cost: the length of the clause, and the
+  /// watches of the literals that it forces.
   void add(std::span<const std::int32_t> clause);
 
-  /// Whether propagation alone contradicts the clauses; then every clause follows.
+  /// Whether propagation alone shows a contradiction, from which every clause follows.
   [[nodiscard]] bool contradiction() const { return conflict_ >= 0; }
 
   /// Whether the negation of `clause` leads propagation to a contradiction, so that the clause
-  /// follows. `used`, if given, becomes the numbers of the clauses that were needed, each once, and
-  /// is empty if the answer is no. Nothing stays assumed.
+  /// follows. `used`, if given, receives the numbers of the clauses that were needed, each once,
+  /// and is empty if the answer is no. The assumptions are undone afterwards.
   [[nodiscard]] bool implies(std::span<const std::int32_t> clause,
                              std::vector<std::int64_t>* used = nullptr);
 
@@ -34,7 +35,7 @@ class UnitPropagation {
   static constexpr std::int64_t assumed = -1;
   struct Watch {
     std::int64_t clause;
-    Literal other;  // some other literal of it: if true, the clause need not be looked at
+    Literal other;  // another literal of the clause; if it is true, so is the clause
   };
 
   static Literal coded(std::int32_t literal) {
@@ -48,7 +49,7 @@ class UnitPropagation {
     return {literals_.data() + start_[c], start_[c + 1] - start_[c]};
   }
   void set(Literal l, std::int64_t reason);
-  std::int64_t propagate();  // a clause without a literal left, or −1
+  std::int64_t propagate();  // returns a clause without a literal left, or −1
   bool visit(std::int64_t clause, Literal gone, std::size_t& kept, std::vector<Watch>& watches);
   void collect(std::int64_t conflict, std::vector<std::int64_t>& used);
   void undo(std::size_t length);
@@ -57,10 +58,10 @@ class UnitPropagation {
   std::vector<std::size_t> start_{0};
   std::vector<std::vector<Watch>> watches_;  // by literal: clauses to look at when it becomes false
   std::vector<std::int8_t> value_;           // by literal
-  std::vector<std::int64_t> reason_;         // by variable
+  std::vector<std::int64_t> reason_;         // by variable: the clause that forced it, or `assumed`
   std::vector<bool> needed_;                 // by variable, all false between calls
-  std::vector<Literal> trail_;               // what is true, in order
-  std::size_t seen_ = 0;                     // of the trail, propagated
+  std::vector<Literal> trail_;               // true literals, in the order in which they were set
+  std::size_t seen_ = 0;                     // how many literals of the trail were propagated
   std::int64_t conflict_ = -1;
 };
 

@@ -1,5 +1,5 @@
-// Verification: sizes and conditions first, then every row of every form, in blocks of rows that do
-// not depend on the number of threads.
+// Verification checks sizes and conditions first, then every row of every form, in blocks of rows
+// that do not depend on the number of threads.
 #include <tamis/lab/verify.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void check_sizes(const Pattern& pattern, const Witness& witness, const Condition
   if (conditions.causal) pattern::check_causal(pattern);
 }
 
-/// Verdicts on consecutive rows.
+/// The combined verdict on consecutive rows.
 struct Part {
   std::array<Checked, 3> in;
   double max_logit = 0;
@@ -71,7 +71,7 @@ struct Part {
   }
 };
 
-/// One row over all forms.
+/// Checks one row in all forms and returns the worst margins.
 verification::CheckedRow scan_row(const std::deque<verification::Prepared>& forms,
                                   const verification::Judge& judge, verification::RowScan& scan,
                                   const Pattern& pattern, std::int64_t row, bool causal) {
@@ -87,13 +87,13 @@ verification::CheckedRow scan_row(const std::deque<verification::Prepared>& form
   return worst;
 }
 
-/// A length as factor · 2^exponent, which neither overflows nor vanishes.
+/// A length as factor · 2^exponent, which neither overflows nor underflows.
 struct Length {
   double factor = 0;
   int exponent = 0;
 };
 
-/// The longest row; infinite if a row is not finite.
+/// The norm of the longest row; infinite if a row is not finite.
 Length largest_norm(const verification::Factor& factor) {
   double largest = 0;
   for (std::int64_t i = 0; i < factor.rows; ++i)
@@ -115,13 +115,13 @@ Length largest_norm(const verification::Factor& factor) {
   return {std::sqrt(square), exponent};
 }
 
-/// 0 if one of them is, whatever the other.
+/// The product, which is 0 if one of the lengths is 0, even if the other is infinite.
 double product_of(const Length& a, const Length& b) {
   if (a.factor == 0 || b.factor == 0) return 0;
   return std::ldexp(a.factor * b.factor, a.exponent + b.exponent);
 }
 
-/// Rows that one thread takes at a time: about a million multiply-adds.
+/// The number of rows that one thread takes at a time, which cost about a million multiply-adds.
 std::int64_t rows_per_item(const std::deque<verification::Prepared>& forms) {
   double work = 0;
   for (const verification::Prepared& prepared : forms)

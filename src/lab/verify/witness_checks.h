@@ -1,4 +1,4 @@
-// What the tensors of a witness must be, from a file or from a program.
+// Checks the tensors of a witness, which may come from a file or from a program.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace tamis::lab::verification {
 
-/// Throws `input`, with `name` in front, unless there are q and k or x, w_q and w_k, all of them
-/// f32 or f64 matrices that fit each other, and finite. Reads every element once.
+/// Throws `input`, with a message that begins with `name`, unless the witness has q and k, or x,
+/// w_q and w_k, or both, and these are finite f32 or f64 matrices whose shapes fit each other.
+/// Reads every element once.
 void check_witness(const std::string& name, const Witness& witness);
 
-/// What `read_witness` calls after opening the file, and the fuzz target on memory.
+/// The witness in an open file. `read_witness` calls this after opening the file, and the fuzz
+/// target calls it on memory.
 Witness witness_in(const SafetensorsFile& file);
 
 }  // namespace tamis::lab::verification

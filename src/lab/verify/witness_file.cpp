@@ -1,5 +1,5 @@
-// Witness files: docs/witness.md. Reading takes the memory of the tensors that the file really
-// holds.
+// Reads and writes witness files (docs/witness.md). Reading takes memory for the tensors that the
+// file really holds.
 #include <tamis/lab/witness.h>
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr const char* eps2_range = "a finite number above 0";
 bool eps1_fits(double eps1) { return eps1 > 0 && eps1 < 1; }
 bool eps2_fits(double eps2) { return eps2 > 0 && std::isfinite(eps2); }
 
-/// The metadata that have a meaning, each refused with a sentence that names it.
+/// Reads the metadata that the format defines. Throws `input`, naming the entry, if one is wrong.
 struct Entries {
   const SafetensorsFile& file;
 

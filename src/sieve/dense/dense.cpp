@@ -52,7 +52,7 @@ struct Item {
              from.seen,
              from.kernels,
              attention::kv_type(shape.dtype),
-             static_cast<float>(static_cast<double>(shape.scale) * 1.4426950408889634)} {}
+             static_cast<float>(static_cast<double>(shape.scale) * attention::log2_e)} {}
   Item(const Item&) = delete;
 
   Stored stored;
@@ -203,7 +203,7 @@ class Watch {
   /// Returns an upper bound on ‖Dq′‖ of a row.
   [[nodiscard]] double folded(const cache::BlockHead& head, std::int64_t r) const {
     const float squares = room_.folded[few(item_) ? r * item_.kernels.pad : r];
-    const double factor = std::abs(static_cast<double>(of_.shape.scale)) * 1.4426950408889636;
+    const double factor = std::abs(static_cast<double>(of_.shape.scale)) * attention::log2_e_above;
     return factor * static_cast<double>(head.key_unit) * room_.bounds[r].unit *
            norm_above(squares, item_.heads.key_dim);
   }
@@ -220,7 +220,7 @@ class Watch {
     } else if (weights == nullptr) {
       return;
     }
-    const double factor = std::abs(static_cast<double>(of_.shape.scale)) * 1.4426950408889636;
+    const double factor = std::abs(static_cast<double>(of_.shape.scale)) * attention::log2_e_above;
     const double missing =
         coded ? stored_missing(block.head(), levels, value_norm, item_.heads.value_dim) : 0;
     for (std::int64_t r = 0; r < count_; ++r) {
@@ -301,8 +301,7 @@ Certificate counts_of(const DenseItem& item, const Item& of) {
     const std::int64_t tokens = std::min<std::int64_t>(blocks[b].tokens, seen - blocks[b].first);
     const auto& raw = of.stored.block(static_cast<std::int64_t>(b)).head().raw;
     std::int64_t kept_raw = 0;
-    for (std::int64_t j = 0; j < tokens; ++j)
-      kept_raw += raw[static_cast<std::size_t>(j / 32)] >> (j % 32) & 1;
+    for (std::int64_t j = 0; j < tokens; ++j) kept_raw += cache::in_mask(raw, j) ? 1 : 0;
     c.keys[blocks[b].levels - 1] += tokens - kept_raw;
     for (int p = 0; p < blocks[b].levels; ++p)
       c.bytes += static_cast<std::int64_t>(item.layout.head_bytes(p));

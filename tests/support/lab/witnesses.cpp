@@ -1,5 +1,7 @@
 #include "support/lab/witnesses.h"
 
+#include <fmt/format.h>
+
 #include <gmpxx.h>
 #include <mpfr.h>
 
@@ -36,6 +38,22 @@ lab::Witness witness_of(const Matrix& q, const Matrix& k, DType dtype) {
   witness.q = tensor_of(q, dtype);
   witness.k = tensor_of(k, dtype);
   return witness;
+}
+
+std::string arithmetic_shortfall(const lab::Verification& verification) {
+  std::string clause;
+  for (const lab::Arithmetic arithmetic :
+       {lab::Arithmetic::f32, lab::Arithmetic::f64, lab::Arithmetic::exact}) {
+    const lab::Checked& checked = verification[arithmetic];
+    if (checked.holds) continue;
+    clause += fmt::format(
+        "{}{} cannot hold the margin ({} {}, row {} by {:.3g})", clause.empty() ? "" : "; ",
+        arithmetic == lab::Arithmetic::exact ? "the rounded numbers themselves"
+                                             : lab::name_of(arithmetic),
+        checked.failing_rows, checked.failing_rows == 1 ? "row fails" : "rows fail",
+        checked.worst_row, -checked.margin);
+  }
+  return clause;
 }
 
 lab::Pattern pattern_of(const Matrix& matrix) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <tamis/lab/verify.h>
@@ -25,6 +26,10 @@ struct Matrix {
 lab::Tensor tensor_of(const Matrix& matrix, DType dtype);
 Matrix matrix_of(const lab::Tensor& tensor);
 lab::Witness witness_of(const Matrix& q, const Matrix& k, DType dtype = DType::f64);
+
+/// A clause that says in which arithmetic a witness does not hold and by how much it misses, such
+/// as "f32 cannot hold the margin (3 rows fail, row 17 by 0.21)". Empty if it holds in all.
+std::string arithmetic_shortfall(const lab::Verification& verification);
 
 /// The pattern with the nonzeros of a matrix.
 lab::Pattern pattern_of(const Matrix& matrix);

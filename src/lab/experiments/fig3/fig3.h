@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <tamis/lab/bounds.h>
+
 #include "lab/experiments/random_pattern.h"
 #include "lab/stats/dimension_law.h"
 #include "lab/stats/estimate.h"

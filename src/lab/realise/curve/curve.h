@@ -1,9 +1,8 @@
-// The two curves of method moment: n points with a key at each, and for any set S of points a
-// function that is zero on S and positive at all other points. The function is a linear combination
-// of a key's coordinates and a constant.
-//   line    points −1 … 1, keys (t, t², …, t^2k),                           ∏(t − t_s)²
-//   circle  angles 2πp/n,  keys (cos t, …, cos kt, sin t, …, sin kt),       ∏(1 − cos(t − t_s))
-// A point is given by its position 0 … n − 1. Memory: 24 or 40 bytes per point.
+// The curve of method moment: n points on a circle with a key at each, and for any set S of points
+// a function that is zero on S and positive at all other points. The function is a linear
+// combination of a key's coordinates and a constant:
+//   points 2πp/n,   keys (cos t, …, cos kt, sin t, …, sin kt),   function ∏(1 − cos(t − t_s))
+// A point is given by its position p, 0 … n − 1. Memory: 40 bytes per point.
 #pragma once
 
 #include <complex>
@@ -14,12 +13,10 @@
 
 namespace tamis::lab::realisation {
 
-enum class MomentKind { line, circle };
-
 class Curve {
  public:
   /// k ≥ 1 is the largest size of a set S.
-  Curve(MomentKind kind, std::int64_t n, std::int64_t k);
+  Curve(std::int64_t n, std::int64_t k);
 
   [[nodiscard]] std::int64_t dim() const { return 2 * k_; }
   [[nodiscard]] std::int64_t points() const { return n_; }
@@ -27,7 +24,7 @@ class Curve {
   [[nodiscard]] double key_norm() const;
   void key(std::int64_t position, std::span<double> out) const;
 
-  /// One factor of the product, (t − s)² or 1 − cos(t − s), for two positions.
+  /// One factor of the product, 1 − cos(t − s), for two positions.
   [[nodiscard]] double gap(std::int64_t a, std::int64_t b) const {
     return gap_[static_cast<std::size_t>(std::abs(a - b))];
   }
@@ -39,17 +36,11 @@ class Curve {
 
  private:
   using Complex = std::complex<long double>;
-  void add_on_line(std::span<const std::int64_t> set, long double weight,
-                   std::span<long double> out) const;
-  void add_on_circle(std::span<const std::int64_t> set, long double weight,
-                     std::span<long double> out) const;
 
-  MomentKind kind_;
   std::int64_t n_;
   std::int64_t k_;
-  std::vector<double> gap_;         ///< by the distance of two positions
-  std::vector<long double> point_;  ///< t, on the line
-  std::vector<Complex> root_;       ///< e^it, on the circle
+  std::vector<double> gap_;    ///< by the distance of two positions
+  std::vector<Complex> root_;  ///< e^it
 };
 
 }  // namespace tamis::lab::realisation

@@ -127,12 +127,12 @@ constexpr std::int64_t products_per_report = std::int64_t{1} << 24;
 
 }  // namespace
 
-Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKind kind,
-                 Arithmetic hold_in, int threads, const ProgressCallback& progress) {
+Candidate moment(const Pattern& pattern, const Conditions& conditions, Arithmetic hold_in,
+                 int threads, const ProgressCallback& progress) {
   check_conditions(conditions);
   const PatternFigures figures = figures_of(pattern);
   if (conditions.causal) pattern::check_causal(pattern);
-  const Curve curve(kind, pattern.cols, figures.most_per_row);
+  const Curve curve(pattern.cols, figures.most_per_row);
   const std::vector<std::int64_t> position = spread_columns(pattern, curve);
 
   Candidate candidate{pattern.rows, pattern.cols, curve.dim(), {}, {}};
@@ -161,20 +161,6 @@ Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKin
                  pattern.rows);
   }
   return candidate;
-}
-
-std::string arithmetic_shortfall(const Verification& verification) {
-  std::string clause;
-  for (const Arithmetic arithmetic : {Arithmetic::f32, Arithmetic::f64, Arithmetic::exact}) {
-    const Checked& checked = verification[arithmetic];
-    if (checked.holds) continue;
-    clause += fmt::format(
-        "{}{} cannot hold the margin ({} {}, row {} by {:.3g})", clause.empty() ? "" : "; ",
-        arithmetic == Arithmetic::exact ? "the rounded numbers themselves" : name_of(arithmetic),
-        checked.failing_rows, checked.failing_rows == 1 ? "row fails" : "rows fail",
-        checked.worst_row, -checked.margin);
-  }
-  return clause;
 }
 
 }  // namespace tamis::lab::realisation

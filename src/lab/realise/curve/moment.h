@@ -9,8 +9,6 @@
 // holds exactly, and (23) holds if β·P(t_j) > r(t_j) − min_s v_s + log(1/ε₁) at every zero j.
 #pragma once
 
-#include <string>
-
 #include <tamis/lab/pattern.h>
 #include <tamis/lab/verify.h>
 #include <tamis/lab/witness.h>
@@ -29,11 +27,7 @@ namespace tamis::lab::realisation {
 /// Time: rows·columns·k² operations, and a few times rows·columns·2k. Memory: 8·(rows + columns)·2k
 /// bytes for the result and 28·columns·2k beside it. Throws `usage` if a query would be beyond f64.
 /// Deterministic for any number of threads. Progress counts rows.
-Candidate moment(const Pattern& pattern, const Conditions& conditions, MomentKind kind,
-                 Arithmetic hold_in, int threads, const ProgressCallback& progress = {});
-
-/// A clause that says in which arithmetic a witness does not hold and by how much it misses, such
-/// as "f32 cannot hold the margin (3 rows fail, row 17 by 0.21)". Empty if it holds in all.
-std::string arithmetic_shortfall(const Verification& verification);
+Candidate moment(const Pattern& pattern, const Conditions& conditions, Arithmetic hold_in,
+                 int threads, const ProgressCallback& progress = {});
 
 }  // namespace tamis::lab::realisation

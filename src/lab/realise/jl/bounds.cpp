@@ -1,7 +1,7 @@
 // The two bounds on the dimension that the jl construction needs, as the paper's d = 2m.
 #include <cmath>
 
-#include <tamis/lab/dmin.h>
+#include <tamis/lab/bounds.h>
 
 #include "core/fail.h"
 

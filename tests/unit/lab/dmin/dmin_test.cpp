@@ -1,5 +1,5 @@
-// The least d: its law against searches, its intervals against their definition, independence of the
-// number of threads, known medians, and refused arguments.
+// The least d: its law against searches, its intervals against their definition, independence of
+// the number of threads, known medians, and refused arguments.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <tamis/error.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/dmin.h>
 #include <tamis/lab/generate.h>
+#include "support/lab/draws.h"
 
 namespace tamis {
 namespace {
@@ -124,7 +126,7 @@ TEST(Dmin, ResultsDoNotDependOnThreadsNorOnPieces) {
   EXPECT_EQ(first(0, found, 2), std::nullopt);
   EXPECT_EQ(first(found, 10, 1), found);
   const auto count = [&](std::int64_t from, std::int64_t to, int threads) {
-    return lab::count_accepted(pattern, problem.conditions(), d, {from, to - from}, 3, threads);
+    return count_accepted(pattern, problem.conditions(), d, {from, to - from}, 3, threads);
   };
   EXPECT_EQ(count(0, 400, 2), count(0, 150, 1) + count(150, 400, 3));
 }

@@ -10,14 +10,11 @@
 
 #include <tamis/lab/generate.h>
 #include "lab/realise/curve/spread.h"
-#include "support/lab/witnesses.h"
 #include "support/io_files.h"
+#include "support/lab/witnesses.h"
 
 namespace tamis::test {
 namespace {
-
-constexpr lab::realisation::MomentKind kinds[] = {lab::realisation::MomentKind::line,
-                                                  lab::realisation::MomentKind::circle};
 
 std::uint64_t any_seed() {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>());
@@ -28,12 +25,11 @@ lab::Witness made_of(const lab::realisation::Candidate& c, DType dtype = DType::
 }
 
 lab::Verification verified(const lab::Pattern& pattern, const lab::Conditions& conditions,
-                           lab::realisation::MomentKind kind,
                            lab::Arithmetic hold_in = lab::Arithmetic::f64,
                            DType dtype = DType::f64) {
-  return lab::verify(
-      pattern, made_of(lab::realisation::moment(pattern, conditions, kind, hold_in, 1), dtype),
-      conditions, 1);
+  return lab::verify(pattern,
+                     made_of(lab::realisation::moment(pattern, conditions, hold_in, 1), dtype),
+                     conditions, 1);
 }
 
 /// Rows of 1 to k nonzeros with values from 1 to 1000. If k allows it, every fifth pattern has a
@@ -50,22 +46,19 @@ lab::Pattern rectangular_pattern(Dice& dice, std::int64_t rows, std::int64_t col
 RC_GTEST_PROP(Moment, WitnessesHoldExactlyAndInF64, ()) {
   const std::uint64_t seed = any_seed();
   Dice dice(seed);
-  const auto kind = *rc::gen::elementOf(std::vector(std::begin(kinds), std::end(kinds)));
-  const auto k =
-      *rc::gen::inRange<std::int64_t>(1, kind == lab::realisation::MomentKind::line ? 4 : 6);
+  const auto k = *rc::gen::inRange<std::int64_t>(1, 6);
   const auto n = *rc::gen::inRange<std::int64_t>(k, 201);
   const auto shape = *rc::gen::inRange(0, 3);
   lab::Conditions conditions;
   conditions.causal = shape == 1;
   conditions.weak = dice.below(4) == 0;
   conditions.eps1 = dice.coin() ? 0.1 : 1e-6;
-  // With three neighbours on the line, rounding exceeds a thousandth.
-  conditions.eps2 = kind == lab::realisation::MomentKind::line || dice.coin() ? 1 : 1e-3;
+  conditions.eps2 = dice.coin() ? 1 : 1e-3;
   const lab::Pattern pattern = shape == 0   ? lab::permutations_pattern(n, k, 2, seed)
                                : shape == 1 ? lab::causal_pattern(n, k, 3, seed)
                                             : rectangular_pattern(dice, 1 + dice.below(60), n, k);
   const lab::realisation::Candidate candidate =
-      lab::realisation::moment(pattern, conditions, kind, lab::Arithmetic::f64, 1);
+      lab::realisation::moment(pattern, conditions, lab::Arithmetic::f64, 1);
   RC_ASSERT(candidate.dim == 2 * lab::figures_of(pattern).most_per_row);
   const lab::Verification result = lab::verify(pattern, made_of(candidate), conditions, 1);
   RC_ASSERT(result.holds());
@@ -76,8 +69,8 @@ RC_GTEST_PROP(Moment, AWitnessWithOneEntryBeyondItsMarginDoesNotHold, ()) {
   const std::uint64_t seed = any_seed();
   const auto n = *rc::gen::inRange<std::int64_t>(4, 100);
   const lab::Pattern pattern = lab::permutations_pattern(n, 2, 2, seed);
-  lab::realisation::Candidate candidate = lab::realisation::moment(
-      pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f64, 1);
+  lab::realisation::Candidate candidate =
+      lab::realisation::moment(pattern, {}, lab::Arithmetic::f64, 1);
   const lab::Checked before =
       lab::verify(pattern, made_of(candidate), {}, 1)[lab::Arithmetic::exact];
   RC_ASSERT(before.holds);
@@ -110,10 +103,10 @@ RC_GTEST_PROP(Moment, AWitnessWithOneEntryBeyondItsMarginDoesNotHold, ()) {
 
 TEST(Moment, DoesNotDependOnTheNumberOfThreads) {
   const lab::Pattern pattern = lab::permutations_pattern(200, 3, 2, 4);
-  const lab::realisation::Candidate one = lab::realisation::moment(
-      pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f32, 1);
-  const lab::realisation::Candidate many = lab::realisation::moment(
-      pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f32, 5);
+  const lab::realisation::Candidate one =
+      lab::realisation::moment(pattern, {}, lab::Arithmetic::f32, 1);
+  const lab::realisation::Candidate many =
+      lab::realisation::moment(pattern, {}, lab::Arithmetic::f32, 5);
   EXPECT_TRUE(one.q == many.q && one.k == many.k);
 }
 
@@ -123,42 +116,30 @@ TEST(Moment, OnACircleF32HoldsSizesBeyondThoseOfPlainOrder) {
   };
   for (const auto& [n, k] : {Size{1024, 1}, Size{512, 2}, Size{128, 3}, Size{24, 3}}) {
     const lab::Pattern pattern = lab::permutations_pattern(n, k, 2, 1);
-    const lab::Verification result =
-        verified(pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f32);
+    const lab::Verification result = verified(pattern, {}, lab::Arithmetic::f32);
     EXPECT_TRUE(result[lab::Arithmetic::f32].holds && result[lab::Arithmetic::f64].holds &&
                 result.holds())
-        << n << ' ' << k << ": " << lab::realisation::arithmetic_shortfall(result);
-    EXPECT_EQ(lab::realisation::arithmetic_shortfall(result), "");
+        << n << ' ' << k << ": " << arithmetic_shortfall(result);
+    EXPECT_EQ(arithmetic_shortfall(result), "");
     // It also holds when stored as f32.
-    EXPECT_TRUE(verified(pattern, {}, lab::realisation::MomentKind::circle, lab::Arithmetic::f32,
-                         DType::f32)
-                    .holds())
-        << n << ' ' << k;
+    EXPECT_TRUE(verified(pattern, {}, lab::Arithmetic::f32, DType::f32).holds()) << n << ' ' << k;
   }
 }
 
 TEST(Moment, AllPairsNeedFourDimensions) {
   const lab::Pattern pattern = lab::pairs_pattern(40);
-  for (const lab::realisation::MomentKind kind : kinds) {
-    const lab::Verification result = verified(pattern, {}, kind);
-    EXPECT_TRUE(result.holds());
-    EXPECT_TRUE(result[lab::Arithmetic::f64].holds);
-  }
+  const lab::Verification result = verified(pattern, {});
+  EXPECT_TRUE(result.holds());
+  EXPECT_TRUE(result[lab::Arithmetic::f64].holds);
 }
 
-TEST(Moment, SaysWhichArithmeticCannotHoldTheMarginAndByHowMuch) {
-  // 21 nonzeros per row on a line: powers up to t^42, logits of 10^16.
-  const lab::Pattern wide = lab::banded_pattern(64, 10, false);
-  const lab::Verification result = verified(wide, {}, lab::realisation::MomentKind::line);
-  EXPECT_FALSE(result.holds());
-  const std::string said = lab::realisation::arithmetic_shortfall(result);
-  EXPECT_TRUE(said.starts_with("f32 cannot hold the margin (64 rows fail, row ")) << said;
-  EXPECT_NE(said.find("; f64 cannot hold the margin ("), std::string::npos) << said;
-  EXPECT_NE(said.find("; the rounded numbers themselves cannot hold the margin ("),
-            std::string::npos)
-      << said;
-  // On a circle the same pattern is realised.
-  EXPECT_TRUE(verified(wide, {}, lab::realisation::MomentKind::circle).holds());
+TEST(Moment, HoldsExactlyWhereManyNonzerosArePastTheReachOfF32) {
+  const lab::Pattern wide = lab::banded_pattern(64, 10, false);  // 21 nonzeros per row
+  const lab::Verification result = verified(wide, {});
+  EXPECT_TRUE(result.holds());
+  const std::string missing = arithmetic_shortfall(result);
+  EXPECT_TRUE(missing.starts_with("f32 cannot hold the margin (")) << missing;
+  EXPECT_EQ(missing.find("the rounded numbers themselves"), std::string::npos) << missing;
 }
 
 TEST(Moment, RefusesWhatF64CannotEvenWrite) {
@@ -166,10 +147,7 @@ TEST(Moment, RefusesWhatF64CannotEvenWrite) {
   for (std::size_t j = 0; j < 2400; j += 2) row.values[j] = 1;
   EXPECT_EQ(
       sentence(
-          [&] {
-            (void)lab::realisation::moment(pattern_of(row), {}, lab::realisation::MomentKind::line,
-                                           lab::Arithmetic::f64, 1);
-          },
+          [&] { (void)lab::realisation::moment(pattern_of(row), {}, lab::Arithmetic::f64, 1); },
           Code::usage),
       "row 0 of the pattern (from 0) has 1200 nonzeros among 2400 columns, for which the moment "
       "curve needs "
@@ -181,33 +159,30 @@ TEST(Moment, RefusesWhatIsNotCausal) {
   causal.causal = true;
   EXPECT_EQ(
       sentence([&] {
-        (void)lab::realisation::moment(lab::pairs_pattern(3), causal,
-                                       lab::realisation::MomentKind::line, lab::Arithmetic::f64, 1);
+        (void)lab::realisation::moment(lab::pairs_pattern(3), causal, lab::Arithmetic::f64, 1);
       }),
       "the pattern has a nonzero at row 0, column 1 (from 0), above the diagonal; a causal pattern "
       "has none");
 }
 
 TEST(Curve, QueriesEvaluateTheProduct) {
-  for (const lab::realisation::MomentKind kind : kinds) {
-    const lab::realisation::Curve curve(kind, 11, 3);
-    const std::vector<std::int64_t> set{1, 4, 9};
-    std::vector<long double> query(6);
-    curve.add_product(set, 2, query);
-    std::vector<double> key(6);
-    const auto value = [&](std::int64_t p) {
-      curve.key(p, key);
-      return std::inner_product(key.begin(), key.end(), query.begin(), 0.0L);
-    };
-    const long double constant = value(1);  // the product is zero there
-    for (std::int64_t p = 0; p < 11; ++p) {
-      const double product = 2 * curve.gap(p, 1) * curve.gap(p, 4) * curve.gap(p, 9);
-      // Rounding of six keys to f64, with coefficients below 2^8.
-      EXPECT_NEAR(static_cast<double>(value(p) - constant), product, 12 * 0x1p-45);
-      EXPECT_EQ(product == 0, std::ranges::count(set, p) == 1);
-      EXPECT_LE(std::sqrt(std::inner_product(key.begin(), key.end(), key.begin(), 0.0)),
-                curve.key_norm());
-    }
+  const lab::realisation::Curve curve(11, 3);
+  const std::vector<std::int64_t> set{1, 4, 9};
+  std::vector<long double> query(6);
+  curve.add_product(set, 2, query);
+  std::vector<double> key(6);
+  const auto value = [&](std::int64_t p) {
+    curve.key(p, key);
+    return std::inner_product(key.begin(), key.end(), query.begin(), 0.0L);
+  };
+  const long double constant = value(1);  // the product is zero there
+  for (std::int64_t p = 0; p < 11; ++p) {
+    const double product = 2 * curve.gap(p, 1) * curve.gap(p, 4) * curve.gap(p, 9);
+    // Rounding of six keys to f64, with coefficients below 2^8.
+    EXPECT_NEAR(static_cast<double>(value(p) - constant), product, 12 * 0x1p-45);
+    EXPECT_EQ(product == 0, std::ranges::count(set, p) == 1);
+    EXPECT_LE(std::sqrt(std::inner_product(key.begin(), key.end(), key.begin(), 0.0)),
+              curve.key_norm());
   }
 }
 
@@ -215,7 +190,7 @@ RC_GTEST_PROP(Spread, OrdersAreOrdersAndNeverWorseThanTheFirst, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(2, 120);
   const auto k = *rc::gen::inRange<std::int64_t>(2, std::min<std::int64_t>(n, 4) + 1);
   const lab::Pattern pattern = lab::permutations_pattern(n, k, 1, any_seed());
-  const lab::realisation::Curve curve(lab::realisation::MomentKind::circle, n, k);
+  const lab::realisation::Curve curve(n, k);
   const std::vector<std::int64_t> position = lab::realisation::spread_columns(pattern, curve);
   std::vector<std::int64_t> sorted = position;
   std::ranges::sort(sorted);
@@ -242,7 +217,7 @@ RC_GTEST_PROP(Spread, OrdersAreOrdersAndNeverWorseThanTheFirst, ()) {
 
 TEST(Spread, PairsOfARandomPatternEndUpOppositeEachOther) {
   const lab::Pattern pattern = lab::permutations_pattern(1000, 2, 1, 3);
-  const lab::realisation::Curve curve(lab::realisation::MomentKind::circle, 1000, 2);
+  const lab::realisation::Curve curve(1000, 2);
   const std::vector<std::int64_t> position = lab::realisation::spread_columns(pattern, curve);
   for (std::int64_t row = 0; row < 1000; ++row) {
     const auto columns = pattern.columns_of(row);

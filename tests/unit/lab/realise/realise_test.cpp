@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <tamis/error.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/dmin.h>
 #include <tamis/lab/generate.h>
 #include <tamis/lab/realise.h>
