@@ -75,8 +75,14 @@ class Torch:
         self.shape, self.kind = q.shape, kind
         self.set_q(q)
         if layout == "expanded":
-            self.k, self.v = (x.repeat_interleave(heads // kv_heads, dim=1) for x in (self.k, self.v))
-        self.options = {"scale": scale, "is_causal": rows > 1, "enable_gqa": layout == "grouped-query"}
+            self.k, self.v = (
+                x.repeat_interleave(heads // kv_heads, dim=1) for x in (self.k, self.v)
+            )
+        self.options = {
+            "scale": scale,
+            "is_causal": rows > 1,
+            "enable_gqa": layout == "grouped-query",
+        }
 
     def set_q(self, q):
         self.q = torch.from_numpy(q).to(self.kind)[None]

@@ -25,8 +25,12 @@ LOGIT_SIGMA = 6  # peaked like trained heads, so that rounding bounds are tight
 
 def arguments():
     parser = harness.parser(__doc__)
-    parser.add_argument("--decode", type=int, nargs="*", help="numbers of keys (default 8192 32768 65536)")
-    parser.add_argument("--prefill", type=int, nargs="*", help="numbers of tokens (default 2048 8192)")
+    parser.add_argument(
+        "--decode", type=int, nargs="*", help="numbers of keys (default 8192 32768 65536)"
+    )
+    parser.add_argument(
+        "--prefill", type=int, nargs="*", help="numbers of tokens (default 2048 8192)"
+    )
     parser.add_argument(
         "--repeats", type=int, help="of each decode case (default 15); prefill takes a third"
     )
@@ -68,10 +72,12 @@ def decode_contenders(loaded, q, kv, scale, threads):
 def prefill_contenders(loaded, q, kv, scale, threads):
     torch.set_num_threads(threads)
     made = [
-        contenders.Tamis(loaded["tamis"], dtype, q, *kv[dtype], scale, threads) for dtype in ("f32", "bf16")
+        contenders.Tamis(loaded["tamis"], dtype, q, *kv[dtype], scale, threads)
+        for dtype in ("f32", "bf16")
     ]
     return made + [
-        contenders.Torch("f32", q, *kv["f32"], scale, layout) for layout in ("grouped-query", "expanded")
+        contenders.Torch("f32", q, *kv["f32"], scale, layout)
+        for layout in ("grouped-query", "expanded")
     ]
 
 
@@ -84,7 +90,9 @@ def measure(mode, machine, loaded, options, shape, n):
     huge_share = memory.huge_share()
     # Prefill is checked at its first rows, where the mask matters most, around tiles, and at the
     # end.
-    chosen = sorted({p for p in (0, 1, 2, 15, 16, 31, 32, 127, 128, n // 2, n - 2, n - 1) if 0 <= p < rows})
+    chosen = sorted(
+        {p for p in (0, 1, 2, 15, 16, 31, 32, 127, 128, n // 2, n - 2, n - 1) if 0 <= p < rows}
+    )
     seen = [p + 1 for p in chosen] if mode == "prefill" else [n]
     exact = Exact(q[:, chosen], *kv["f32"], seen, scale, parts=max(options.threads))
     repeats = options.repeats if mode == "decode" else max(3, options.repeats // 3)
@@ -95,7 +103,9 @@ def measure(mode, machine, loaded, options, shape, n):
         harness.check(made, exact, chosen)
         machine.pin(threads)
         results = []
-        for contender, times in zip(made, harness.interleave(machine, made, repeats, seed=n), strict=True):
+        for contender, times in zip(
+            made, harness.interleave(machine, made, repeats, seed=n), strict=True
+        ):
             result = {
                 "name": contender.name,
                 "owner": contender.owner,
@@ -139,7 +149,9 @@ def main():
         "cases": cases,
     }
     run["verdicts"] = report.verdicts(run)
-    report.publish(run, options, "dense", "Dense attention against torch and ggml", report.sections(run))
+    report.publish(
+        run, options, "dense", "Dense attention against torch and ggml", report.sections(run)
+    )
 
 
 if __name__ == "__main__":

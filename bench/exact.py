@@ -85,7 +85,9 @@ class Exact:
         relative = np.expm1(2 * self.delta) + arithmetic.weights + 2 * self.n * F32
         total = relative * self.absolute + arithmetic.output * np.abs(self.out)
         if arithmetic.accumulator > F32:
-            assert arithmetic.accumulator == F16, "the sets of small and large weights are those of f16"
+            assert arithmetic.accumulator == F16, (
+                "the sets of small and large weights are those of f16"
+            )
             total += self.small + self.large * F16 * self.absolute
         return total
 
@@ -98,7 +100,9 @@ class Exact:
         wrong = ~(error <= allowed)  # NaN is wrong
         if not wrong.any():
             return None
-        head, row, i = np.unravel_index(np.argmax(np.where(wrong, error - allowed, -1)), wrong.shape)
+        head, row, i = np.unravel_index(
+            np.argmax(np.where(wrong, error - allowed, -1)), wrong.shape
+        )
         return (
             f"is wrong: head {head}, row {row}, component {i} is {out[head, row, i]:.9g}, "
             f"exact {self.out[head, row, i]:.9g}, and rounding explains {allowed[head, row, i]:.3g} at most"

@@ -48,7 +48,10 @@ def main():
     if options.build.resolve() != parser.get_default("build"):
         command_text = f"bench/executor.py --build {options.build}"
     load = os.getloadavg()[0]
-    command = [options.build / "bench" / "tamis_bench_executor", *(["--quick"] if options.quick else [])]
+    command = [
+        options.build / "bench" / "tamis_bench_executor",
+        *(["--quick"] if options.quick else []),
+    ]
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     sections = [
         f"## {title}\n\n{table(found[which])}"

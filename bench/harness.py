@@ -25,11 +25,16 @@ def parser(description):
     )
     made.add_argument("--out", type=Path, help="folder for the results (default docs/results)")
     made.add_argument(
-        "--quick", action="store_true", help="short lengths, few repeats, written to the build folder"
+        "--quick",
+        action="store_true",
+        help="short lengths, few repeats, written to the build folder",
     )
     made.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default 1 2")
     made.add_argument(
-        "--cores", type=int, nargs="+", help="cores to pin to (default: the first this process may use)"
+        "--cores",
+        type=int,
+        nargs="+",
+        help="cores to pin to (default: the first this process may use)",
     )
     return made
 
@@ -90,7 +95,9 @@ def check(made, exact, rows, tell=1.0):
     attention is nearly uniform and a contender's arithmetic short, rounding could explain any
     output."""
     for contender in made:
-        assert exact.telling(contender.arithmetic) >= tell, f"the check of {contender.name} could not fail"
+        assert exact.telling(contender.arithmetic) >= tell, (
+            f"the check of {contender.name} could not fail"
+        )
         contender.run()
         fault = exact.fault(contender.output()[:, rows], contender.arithmetic)
         if fault:

@@ -36,7 +36,8 @@ def cpu_model():
 def last_cache_bytes():
     caches = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     sizes = [
-        int(text[:-1]) << {"K": 10, "M": 20}[text[-1]] for text in (c.read_text().strip() for c in caches)
+        int(text[:-1]) << {"K": 10, "M": 20}[text[-1]]
+        for text in (c.read_text().strip() for c in caches)
     ]
     return max(sizes, default=32 << 20)
 
@@ -80,7 +81,13 @@ class Machine:
     def __init__(self, library, cores):
         self.native = ctypes.CDLL(str(library))
         self.native.bench_read_bandwidth.restype = c_double
-        self.native.bench_read_bandwidth.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int, c_int]
+        self.native.bench_read_bandwidth.argtypes = [
+            c_void_p,
+            c_size_t,
+            POINTER(c_int),
+            c_int,
+            c_int,
+        ]
         self.native.bench_evict.argtypes = [c_void_p, c_size_t, POINTER(c_int), c_int]
         self.cores = cores
         self.buffer = allocate((BUFFER // 8,), "u8")
@@ -103,12 +110,16 @@ class Machine:
         deadline = time.monotonic() + 5
         while any(state(task) == "R" for task in tasks() if task != os.getpid()):
             if time.monotonic() > deadline:
-                raise RuntimeError("a thread of this process is still busy 5 s after its work was done")
+                raise RuntimeError(
+                    "a thread of this process is still busy 5 s after its work was done"
+                )
             time.sleep(0.001)
 
     def evict(self):
         """Empties the caches of all cores."""
-        self.native.bench_evict(self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores))
+        self.native.bench_evict(
+            self.buffer.ctypes.data, self.evicted, self.array(), len(self.cores)
+        )
 
     def pin(self, threads):
         """Pins this thread to the first core and every pool's workers, whichever library made

@@ -33,7 +33,9 @@ def resident():
 def huge_share():
     """Returns the share of this process's anonymous memory that lies in huge pages."""
     text = Path("/proc/self/smaps_rollup").read_text()
-    kilobytes = {name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
+    kilobytes = {
+        name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)
+    }
     return kilobytes.get("AnonHugePages", 0) / max(1, kilobytes.get("Anonymous", 0))
 
 

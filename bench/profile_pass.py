@@ -21,7 +21,9 @@ a process of its own for every n."""
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors")
+    parser.add_argument(
+        "--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors"
+    )
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "profile.md")
     options = parser.parse_args()

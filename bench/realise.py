@@ -72,7 +72,8 @@ def main():
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- |"
     )
     options.out.write_text(
-        "\n\n".join([INTRODUCTION, facts("make bench-realise", load), "\n".join([head, *rows])]) + "\n"
+        "\n\n".join([INTRODUCTION, facts("make bench-realise", load), "\n".join([head, *rows])])
+        + "\n"
     )
     print(options.out)
 

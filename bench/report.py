@@ -94,14 +94,20 @@ def table(rows, text=(2,)):
         )
         return "| " + " | ".join(padded) + " |"
 
-    rule = "|" + "|".join(" " + "-" * w + (" " if i in text else ":") for i, w in enumerate(widths)) + "|"
+    rule = (
+        "|"
+        + "|".join(" " + "-" * w + (" " if i in text else ":") for i, w in enumerate(widths))
+        + "|"
+    )
     return "\n".join([line(rows[0]), rule, *map(line, rows[1:])])
 
 
 def section(mode, shape, cases):
     """Returns one table with all lengths and thread counts of a mode and shape."""
     heads, kv_heads, d = shape
-    peers = list(dict.fromkeys(r["name"] for c in cases for r in c["results"] if r["owner"] != "tamis"))
+    peers = list(
+        dict.fromkeys(r["name"] for c in cases for r in c["results"] if r["owner"] != "tamis")
+    )
     rows = [columns(mode, peers)]
     rows += [cells(mode, peers, case, r) for case in cases for r in better_layouts(case["results"])]
     title = {"decode": "Decode, one token", "prefill": "Prefill, causal"}[mode]
@@ -117,7 +123,9 @@ def verdicts(run):
         for name in dict.fromkeys(r["name"] for r in ours):
             mine = [r for r in ours if r["name"] == name]
             ratios = [r["ratio_fastest"] for r in mine]
-            text = f"{mode}{where}, {name}: {min(ratios):.2f} to {max(ratios):.2f} × the fastest peer"
+            text = (
+                f"{mode}{where}, {name}: {min(ratios):.2f} to {max(ratios):.2f} × the fastest peer"
+            )
             if mode == "decode":
                 shares = [r["share"] for r in mine]
                 text += f", {min(shares):.0%} to {max(shares):.0%} of read bandwidth"
@@ -131,7 +139,9 @@ def verdicts(run):
 
 def facts(run):
     machine = run["machine"]
-    bandwidth = ", ".join(f"{v / 1e9:.1f} GB/s with {t} thread(s)" for t, v in run["bandwidth"].items())
+    bandwidth = ", ".join(
+        f"{v / 1e9:.1f} GB/s with {t} thread(s)" for t, v in run["bandwidth"].items()
+    )
     rates = [
         f"{v['i16'] / 1e9:.0f} G/s of 16-bit integers and {v['f32'] / 1e9:.0f} G/s of f32 with {t} thread(s)"
         for t, v in run.get("arithmetic", {}).items()

@@ -48,7 +48,9 @@ def arguments():
     parser = harness.parser(__doc__)
     parser.add_argument("--keys", type=int, nargs="+", help="numbers of keys (default 8192 65536)")
     parser.add_argument("--dims", type=int, nargs="+", help="head sizes (default 128 64)")
-    parser.add_argument("--data", nargs="+", choices=sieve_data.FAMILIES, help="families (default: all)")
+    parser.add_argument(
+        "--data", nargs="+", choices=sieve_data.FAMILIES, help="families (default: all)"
+    )
     parser.add_argument(
         "--repeats", type=int, help=f"of each case (default {sieve_data.STEPS}, one for every step)"
     )
@@ -56,7 +58,12 @@ def arguments():
     families = list(sieve_data.FAMILIES)
     return harness.parse(
         parser,
-        full={"keys": [8192, 65536], "dims": [128, 64], "data": families, "repeats": sieve_data.STEPS},
+        full={
+            "keys": [8192, 65536],
+            "dims": [128, 64],
+            "data": families,
+            "repeats": sieve_data.STEPS,
+        },
         quick={"keys": [2048], "dims": [128, 64], "data": families, "repeats": 3},
     )
 
@@ -118,7 +125,9 @@ def measure(family, machine, loaded, options, shape, n):
             options.repeats,
             seed=n,
             before=lambda contender, repeat: contender.set_q(inputs.q[repeat % len(inputs.q)]),
-            after=lambda contender, repeat: contender.record() if isinstance(contender, Sieve) else None,
+            after=lambda contender, repeat: (
+                contender.record() if isinstance(contender, Sieve) else None
+            ),
         )
         results = [
             {
@@ -235,7 +244,9 @@ def batch_cost(machine, loaded, options, shape):
         machine.unpin()
         whole = Sieve(cache, bits, budget, threads, sequences=range(len(lengths)))
         whole.set_q(queries)
-        calls = [Sieve(cache, bits, budget, threads, sequences=(name,)) for name in range(len(lengths))]
+        calls = [
+            Sieve(cache, bits, budget, threads, sequences=(name,)) for name in range(len(lengths))
+        ]
         for name, call in enumerate(calls):
             call.set_q(queries[name * shape.heads : (name + 1) * shape.heads])
         one_by_one = OneByOne(calls)
@@ -247,7 +258,12 @@ def batch_cost(machine, loaded, options, shape):
         times = harness.interleave(machine, [whole, one_by_one], options.repeats, seed=bits)
         whole_ms, single_ms = (report.summary(seconds)["ms"] for seconds in times)
         costs.append(
-            {"shape": str(shape), "threads": threads, "batch_ms": whole_ms, "one_by_one_ms": single_ms}
+            {
+                "shape": str(shape),
+                "threads": threads,
+                "batch_ms": whole_ms,
+                "one_by_one_ms": single_ms,
+            }
         )
     return costs
 

@@ -174,14 +174,18 @@ def law(shape, n):
         least, most = 0.125, 8.0  # range of the factor; a larger one needs fewer keys
         for _ in range(12):
             middle = (least * most) ** 0.5
-            least, most = (middle, most) if keys_needed(logits, middle) > wanted else (least, middle)
+            least, most = (
+                (middle, most) if keys_needed(logits, middle) > wanted else (least, middle)
+            )
         q[step, h] = shorten(inputs.q[step, h] * np.float32(middle))
     return Inputs(q, inputs.kv)
 
 
 def gaussian(shape, n, sigma):
     rng = stream(0)
-    q = memory.normal(rng, (STEPS, shape.heads, 1, shape.d), steps_per_sigma=16 * sigma, sigma=sigma)
+    q = memory.normal(
+        rng, (STEPS, shape.heads, 1, shape.d), steps_per_sigma=16 * sigma, sigma=sigma
+    )
     k, v = (memory.normal(rng, (shape.kv_heads, n, shape.d), steps_per_sigma=64) for _ in range(2))
     return Inputs(q, every_dtype(k, v))
 

@@ -59,7 +59,9 @@ def glance_section(cases):
     longest = max(case["n"] for case in cases)
     names = list(dict.fromkeys(r["name"] for _, r in sieves(cases)))
     rows = []
-    for which, mine in groups((case for case in cases if case["n"] == longest), "data", "shape", "threads"):
+    for which, mine in groups(
+        (case for case in cases if case["n"] == longest), "data", "shape", "threads"
+    ):
         found = {r["name"]: r for _, r in sieves(mine)}
         rows.append(
             [str(x) for x in which]
@@ -167,5 +169,7 @@ def verdicts(run, worst_cases):
             lines.append(
                 f"a batch of 16 sequences, {shape}: {faster:.2f} × faster with 2 threads than with 1"
             )
-    lines.append(f"filling a cache: {min(ratios):.1f} to {max(ratios):.1f} × reading keys and values once")
+    lines.append(
+        f"filling a cache: {min(ratios):.1f} to {max(ratios):.1f} × reading keys and values once"
+    )
     return lines

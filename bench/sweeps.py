@@ -56,7 +56,9 @@ def run(options, name):
     if options.ranks > 1:
         program = ["mpirun", "-n", str(options.ranks), *program]
     done = subprocess.run(
-        [*program, *words, *asked, "--vega", str(chart), "--json"], stdout=subprocess.PIPE, text=True
+        [*program, *words, *asked, "--vega", str(chart), "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     if done.returncode not in (0, 3) or not done.stdout:
         sys.exit(f"bench/sweeps.py: tamis sweep {name} ended with status {done.returncode}")
@@ -97,7 +99,9 @@ def index(folder):
         if not file.exists():
             continue
         head, _, _ = file.read_text().partition("\n## ")
-        head = head.replace(f"# {name}", f"## {name}", 1).replace(f"({name}.svg)", f"(sweeps/{name}.svg)")
+        head = head.replace(f"# {name}", f"## {name}", 1).replace(
+            f"({name}.svg)", f"(sweeps/{name}.svg)"
+        )
         parts.append(head.strip() + f"\n- All numbers: [sweeps/{name}.md](sweeps/{name}.md)")
     return "\n\n".join(parts) + "\n"
 
@@ -106,8 +110,12 @@ def main():
     from chart_svg import chart_svg
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "cli" / "tamis")
-    parser.add_argument("--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors")
+    parser.add_argument(
+        "--program", type=Path, default=ROOT / "build" / "release" / "cli" / "tamis"
+    )
+    parser.add_argument(
+        "--trace", type=Path, default=ROOT / "data" / "smollm2-kjv-8k-small.safetensors"
+    )
     parser.add_argument("--store", type=Path, help="default: FOLDER/sweeps/sweeps.sqlite")
     parser.add_argument("--only", default=",".join(NAMES), help="sweeps, with commas between")
     parser.add_argument(
@@ -115,13 +123,17 @@ def main():
     )
     parser.add_argument("--report", action="store_true", help="compute nothing, tell what is done")
     parser.add_argument("--ranks", type=int, default=1, help="run under mpirun with so many")
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "results", help="where the pages go")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "docs" / "results", help="where the pages go"
+    )
     options = parser.parse_args()
     (options.folder / "sweeps").mkdir(parents=True, exist_ok=True)
     options.store = options.store or options.folder / "sweeps" / "sweeps.sqlite"
     chosen = options.only.split(",")
     if unknown := set(chosen) - set(NAMES):
-        parser.error(f"there is no sweep {', '.join(sorted(unknown))}; available: {', '.join(NAMES)}")
+        parser.error(
+            f"there is no sweep {', '.join(sorted(unknown))}; available: {', '.join(NAMES)}"
+        )
 
     for name in (name for name in NAMES if name in chosen):
         print(f"{name} …", file=sys.stderr, flush=True)

@@ -141,7 +141,12 @@ class CacheOptions(ctypes.Structure):
 class CacheInfo(ctypes.Structure):
     """tamis_cache_info."""
 
-    _fields_ = [("size", c_size_t), ("sequences", c_int64), ("bytes", c_size_t), ("free_bytes", c_size_t)]
+    _fields_ = [
+        ("size", c_size_t),
+        ("sequences", c_int64),
+        ("bytes", c_size_t),
+        ("free_bytes", c_size_t),
+    ]
 
 
 class Rows(ctypes.Structure):
@@ -254,11 +259,16 @@ class Cache:
 
     def __init__(self, library, shape, bits, sequences=1):
         self.native, self.handle = library, c_void_p()
-        self.heads = Heads(ctypes.sizeof(Heads), shape.heads, shape.kv_heads, shape.d, shape.d, shape.scale)
+        self.heads = Heads(
+            ctypes.sizeof(Heads), shape.heads, shape.kv_heads, shape.d, shape.d, shape.scale
+        )
         options = CacheOptions(ctypes.sizeof(CacheOptions), bits, DTYPES["bf16"])
         c = library.c
         library.call(
-            c.tamis_cache_create, ctypes.byref(self.heads), ctypes.byref(options), ctypes.byref(self.handle)
+            c.tamis_cache_create,
+            ctypes.byref(self.heads),
+            ctypes.byref(options),
+            ctypes.byref(self.handle),
         )
         for name in range(sequences):
             library.call(c.tamis_cache_add, self.handle, c_uint64(name))
@@ -271,7 +281,14 @@ class Cache:
         names = (c_uint64 * 1)(sequence)
         c = self.native.c
         self.native.call(
-            c.tamis_cache_append, self.handle, c_size_t(1), names, count, keys, values, workspace.handle
+            c.tamis_cache_append,
+            self.handle,
+            c_size_t(1),
+            names,
+            count,
+            keys,
+            values,
+            workspace.handle,
         )
 
     @staticmethod
@@ -288,7 +305,11 @@ class Cache:
         names = (c_uint64 * len(sequences))(*sequences)
         ones = (c_int64 * len(sequences))(*[1] * len(sequences))
         batch = Batch(
-            ctypes.sizeof(Batch), len(sequences), ctypes.addressof(names), ctypes.addressof(ones), None
+            ctypes.sizeof(Batch),
+            len(sequences),
+            ctypes.addressof(names),
+            ctypes.addressof(ones),
+            None,
         )
         plan = c_void_p()
         self.native.call(

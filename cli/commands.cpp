@@ -89,22 +89,15 @@ Program::Program()
     : app_(
           "sparse self-attention, with evidence\n\n"
           "tamis computes attention over captured queries, keys and values and says, for every "
-          "result, "
-          "what it proves. Results go to standard output, errors to standard error as one "
-          "sentence. "
-          "Inputs are never modified; outputs appear under their name only when they are complete. "
-          "Files "
-          "that a command writes must be others than those that it reads, and others than one "
-          "another, "
-          "through links too; otherwise nothing is done.\n\n"
+          "result, what it proves. Results go to standard output, errors to standard error as one "
+          "sentence. Inputs are never modified; outputs appear under their name only when they are "
+          "complete. Files that a command writes must be others than those that it reads, and "
+          "others than one another, through links too; otherwise nothing is done.\n\n"
           "With --json an error is also an object on standard output, {\"error\": {\"code\", "
           "\"message\"}}: code is usage (the command line), input (a file that is read) or failed "
-          "(all "
-          "else), message the sentence on standard error. The exit status is the same with and "
-          "without "
-          "--json. A command that is interrupted prints no object; a sweep whose points failed "
-          "prints its "
-          "own, which says so of each.",
+          "(all else), message the sentence on standard error. The exit status is the same with "
+          "and without --json. A command that is interrupted prints no object; a sweep whose "
+          "points failed prints its own, which says so of each.",
           "tamis") {
   app_.formatter_fn(
       [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return help_text(*app); });

@@ -18,6 +18,7 @@
 #include "conditions.h"
 #include "decide/evidence.h"
 #include "pattern_file.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -31,39 +32,23 @@ using nlohmann::ordered_json;
 constexpr const char* description =
     "Decide whether a pattern can be produced in few dimensions\n\n"
     "Attention weakly approximates the pattern A if in every row the logits of its nonzeros are "
-    "above all "
-    "others. The question is whether queries and keys of --dim columns do that, or, without --dim, "
-    "the "
-    "least "
-    "number d_min of columns that do: for a relevance file (qrels), the embedding dimension that "
-    "it needs. "
-    "The verdict "
-    "is\n\n"
+    "above all others. The question is whether queries and keys of --dim columns do that, or, "
+    "without --dim, the least number d_min of columns that do: for a relevance file (qrels), the "
+    "embedding dimension that it needs. The verdict is\n\n"
     "  yes   with a witness, verified in exact arithmetic as tamis verify does\n"
     "  no    with a refutation, checked independently: a few rows and columns that\n"
     "        forbid it, or a proof; or, marked as such, the word of a solver\n"
     "  open  with bounds on d_min, what was tried, and for how long\n\n"
     "Dimension 1 is always decided, in time linear in the file. Above, the question is NP-hard, "
-    "and what "
-    "can be "
-    "tried is tried until --time-limit, which counts from the start, reading included; Ctrl-C ends "
-    "it "
-    "early and gives the bounds so far. With --hidden H "
-    "the logits are "
+    "and what can be tried is tried until --time-limit, which counts from the start, reading "
+    "included; Ctrl-C ends it early and gives the bounds so far. With --hidden H the logits are "
     "x*w_q*w_k^T*x^T with x of H columns (the paper's d_hid), square patterns only; without it, or "
-    "if H is "
-    "at least "
-    "twice the dimension, queries and keys are free.\n\n"
+    "if H is at least twice the dimension, queries and keys are free.\n\n"
     "--out writes the witness of the upper bound (docs/witness.md), --refutation the refutation "
-    "behind the "
-    "lower bound "
-    "(docs/refutation.md); tamis verify checks both. --problem writes the SMT-LIB problem of a "
-    "solver's "
-    "word. --json prints "
-    "{verdict, dim, hidden, lower, upper, evidence, trials, ...}; dim is the one asked for, else "
-    "d_min if "
-    "it is known; "
-    "upper is null if no witness was found. Exit status 0 for each verdict.";
+    "behind the lower bound (docs/refutation.md); tamis verify checks both. --problem writes the "
+    "SMT-LIB problem of a solver's word. --json prints {verdict, dim, hidden, lower, upper, "
+    "evidence, trials, ...}; dim is the one asked for, else d_min if it is known; upper is null if "
+    "no witness was found. Exit status 0 for each verdict.";
 
 struct Options {
   PatternFile pattern;
@@ -244,9 +229,7 @@ lab::Pattern read_in_time(const Options& options, const Elapsed& elapsed) {
 
 int run_decide(const Options& options, const Globals& globals) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const auto elapsed = [begin] { return seconds_since(begin); };
   watch_interrupts();
   const lab::Pattern pattern = read_in_time(options, elapsed);
   const double reading = elapsed();

@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "dmin/report.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 #include "terminal/shown.h"
 
@@ -22,33 +23,20 @@ namespace {
 constexpr const char* description =
     "The least dimension at which the paper's construction succeeds\n\n"
     "Draws a random pattern, the union of K random permutations with values 1 or G (with --causal: "
-    "K "
-    "random "
-    "places at or before the diagonal in every row), and asks in which dimension d queries and "
-    "keys made "
-    "by "
-    "random projection produce it: conditions (23) and (24), eps1 and eps2, within Q*n redraws. d "
-    "counts "
-    "as "
-    "in the paper; queries and keys have m = d/2 columns.\n\n"
+    "K random places at or before the diagonal in every row), and asks how many columns queries "
+    "and keys made by random projection need to produce it: conditions (23) and (24), with eps1 "
+    "and eps2, within Q*n redraws. d is the paper's dimension and even; queries and keys have d/2 "
+    "columns, and d_min counts columns.\n\n"
     "--method search goes up a grid of d, as the paper does, and ends at the first accepted draw. "
-    "--method "
-    "estimate counts accepted draws at every d instead, which gives the law of d_min for every Q "
-    "at once, "
-    "with "
-    "exact intervals. The same seed gives the same result for any number of threads.\n\n"
-    "--json prints {d_min, dim, draws, p, method, ..., bound, sharper_bound} with searches: "
-    "[{d_min, "
-    "draws, "
-    "draws_at_d_min, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, accepted, "
-    "p, low, "
-    "high}] and laws: [{Q, median, median_low, median_high, p05, p95, window_error, probability, "
-    "at_most, "
-    "low, "
-    "high}], whose lists follow acceptance. d_min is the median of several searches or of the law "
-    "for Q; p "
-    "is "
-    "the probability there; what does not exist up to d = 2n is null.";
+    "--method estimate counts accepted draws at every d instead, which gives the law of the least "
+    "d for every Q at once, with exact intervals. The same seed gives the same result for any "
+    "number of threads.\n\n"
+    "--json prints {d_min, d, draws, p, method, ..., bound, sharper_bound} with searches: [{d_min, "
+    "d, draws, draws_at_d_min, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, "
+    "accepted, p, low, high}] and laws: [{Q, median, median_low, median_high, p05, p95, "
+    "window_error, probability, at_most, low, high}], whose lists follow acceptance. d is the "
+    "median of several searches or of the law for Q, d_min is half of it, and p is the probability "
+    "there; what does not exist up to d = 2n is null.";
 
 struct Options {
   lab::DminProblem problem;
@@ -102,7 +90,7 @@ int run_dmin(const Options& options, const Globals& globals) {
     Shown shown("draws, at most");
     report.estimate = lab::estimate_dmin(problem, wanted, shown.callback());
   }
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.seconds = seconds_since(begin);
   stop_if_interrupted();
   fmt::print("{}", globals.json ? dmin_json(report) : dmin_table(report));
   return 0;

@@ -30,21 +30,15 @@ using nlohmann::ordered_json;
 constexpr const char* description =
     "Trade dimension against norm for a pattern\n\n"
     "For each number of columns the smallest norm product max|q|*max|k| of a witness that was "
-    "found and "
-    "verified in exact arithmetic, with max |L| beside it: upper bounds on the true frontier, for "
-    "nobody "
-    "knows that one. Marks: the norm product of the matrix of the paper's equation (9), which its "
-    "random "
-    "projection keeps, with the columns that its bound (6) and the sharper one prove to be enough "
-    "for "
-    "that; "
-    "and log(1/eps1)*(n - k)/n, below which no witness of any dimension goes if every row and "
-    "column has k "
-    "nonzeros.\n\n"
+    "found and verified in exact arithmetic, with max |L| beside it: upper bounds on the true "
+    "frontier, for nobody knows that one. Marks: the norm product of the matrix of the paper's "
+    "equation (9), which its random projection keeps, with the columns that its bound (6) and the "
+    "sharper one prove to be enough for that; and log(1/eps1)*(n - k)/n, below which no witness of "
+    "any dimension goes if every row and column has k nonzeros.\n\n"
     "--vega writes the same as a Vega-Lite 5 chart with its data inside. --json prints {points: "
-    "[{dim, "
-    "verified, method, norm_product, max_logit, seconds, why}], lower_bound, paper_norm, bound_6, "
-    "bound_sharper, conditions, ...}; bounds are in columns (m), null where they exceed the rows.";
+    "[{dim, verified, method, norm_product, max_logit, seconds, why}], lower_bound, paper_norm, "
+    "bound_6, bound_sharper, conditions, ...}; bounds are in columns (m), null where they exceed "
+    "the rows.";
 
 struct Options {
   PatternFile pattern;
@@ -114,8 +108,7 @@ std::string report_text(const Report& report) {
   const lab::Frontier& result = report.result;
   std::string text = fmt::format(
       "pattern        {}: {} × {}, {} nonzeros\n"
-      "{}"
-      "conditions     {}\n"
+      "{}conditions     {}\n"
       "lower bound    {}\n"
       "equation (9)   {}\n"
       "bound (6)      {}\n"

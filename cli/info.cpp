@@ -138,10 +138,8 @@ Run declare_info(CLI::App& app, Files& files, const Globals& globals) {
   app.description(
       "What this build can use here, or what a trace holds\n\n"
       "Without TRACE: version, compiled sets of kernels (targets), which of them run on this CPU "
-      "and which "
-      "one is in use, threads, libraries. With TRACE: its layers, heads, dimensions, types, "
-      "positions and "
-      "metadata; the header is checked whole, the numbers are not read.");
+      "and which one is in use, threads, libraries. With TRACE: its layers, heads, dimensions, "
+      "types, positions and metadata; the header is checked whole, the numbers are not read.");
   app.footer("tamis info data/smollm2-kjv-8k-small.safetensors");
   auto path = std::make_shared<std::optional<std::string>>();
   files.reads(app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)"),

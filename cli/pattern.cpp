@@ -25,11 +25,9 @@ using nlohmann::ordered_json;
 constexpr const char* description =
     "Describe a pattern, or make one\n\n"
     "A pattern is a sparse matrix whose rows are to be attention: of each row the ratios of its "
-    "nonzeros "
-    "matter. PATTERN is a file (Matrix Market, .npy or TREC qrels), or one of these words (./WORD "
-    "is a "
-    "file "
-    "of that name), with the options that it takes; those in brackets may be left out:\n\n"
+    "nonzeros matter. PATTERN is a file (Matrix Market, .npy or TREC qrels), or one of these words "
+    "(./WORD is a file of that name), with the options that it takes; those in brackets may be "
+    "left out:\n\n"
     "  permutations  --n N --k K [--gamma G] [--seed S]\n"
     "                the union of K random permutations, values 1 or G\n"
     "  causal        --n N --k K [--gamma G] [--seed S]\n"
@@ -43,15 +41,10 @@ constexpr const char* description =
     "  trace         --trace TRACE --layer L --head H --k K\n"
     "                each query's K heaviest keys with their weights\n\n"
     "Printed are its size, the most nonzeros of a row and of a column (k), the largest ratio of "
-    "two "
-    "nonzeros of a row (gamma), and whether it is causal: square, nothing above the diagonal. "
-    "--out writes "
-    "it as Matrix Market, so a file of another kind is converted; names of topics and documents "
-    "are not "
-    "kept. --json prints {pattern, rows, columns, nonzeros, dropped, k_rows, k_columns, gamma, "
-    "causal, "
-    "out}; gamma "
-    "is null if it is beyond f64.";
+    "two nonzeros of a row (gamma), and whether it is causal: square, nothing above the diagonal. "
+    "--out writes it as Matrix Market, so a file of another kind is converted; names of topics and "
+    "documents are not kept. --json prints {pattern, rows, columns, nonzeros, dropped, k_rows, "
+    "k_columns, gamma, causal, out}; gamma is null if it is beyond f64.";
 
 struct Options {
   PatternFile pattern;
@@ -191,8 +184,7 @@ int run_pattern(const Options& options, const Globals& globals) {
       "pattern   {}\n"
       "size      {} × {}\n"
       "nonzeros  {}\n"
-      "{}"
-      "k         {} by rows, {} by columns\n"
+      "{}k         {} by rows, {} by columns\n"
       "gamma     {}\n"
       "causal    {}\n",
       printable(options.pattern.name), pattern.rows, pattern.cols, pattern.nonzeros(),

@@ -14,6 +14,7 @@
 #include "files.h"
 #include "numbers.h"
 #include "profile/report.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 #include "terminal/shown.h"
 
@@ -23,38 +24,24 @@ namespace {
 constexpr const char* description =
     "How sparse each head's attention is, and by which law that grows\n\n"
     "For every query the softmax over the keys it sees is measured: k, the fewest keys that hold "
-    "all mass "
-    "but a share eps; the mass of the heaviest key (top-1); the effective support e^H, H being the "
-    "entropy; "
-    "the mass of the first token, or of the first --sinks tokens, and of the last tokens; mean and "
-    "spread "
-    "sigma of the logits. Logits are those of attend --dense; k is exactly that of these "
-    "logits.\n\n"
+    "all mass but a share eps; the mass of the heaviest key (top-1); the effective support e^H, H "
+    "being the entropy; the mass of the first token, or of the first --sinks tokens, and of the "
+    "last tokens; mean and spread sigma of the logits. Logits are those of attend --dense; k is "
+    "exactly that of these logits.\n\n"
     "For every head, over its queries: which law k follows as n, the number of keys seen, grows "
-    "(constant, "
-    "log for alpha*log n, power for alpha*n^C, linear for alpha*n, gaussian for what Gaussian "
-    "logits of a "
-    "fixed spread would need, none if none fits), the exponent C with a 95% interval that respects "
-    "dependence between neighbouring rows, and a rule k = alpha*n^C that is calibrated (split "
-    "conformal) "
-    "so "
-    "that the heaviest k keys keep mass 1 - eps on a share 1 - delta of rows. The rule is tried on "
-    "rows "
-    "that "
-    "it was not made from, beside a fixed k and a fixed window with the same promise. That promise "
-    "is for "
-    "rows exchangeable with those calibrated on: other texts, or longer ones, are not.\n\n"
+    "(constant, log for alpha*log n, power for alpha*n^C, linear for alpha*n, gaussian for what "
+    "Gaussian logits of a fixed spread would need, none if none fits), the exponent C with a 95% "
+    "interval that respects dependence between neighbouring rows, and a rule k = alpha*n^C that is "
+    "calibrated (split conformal) so that the heaviest k keys keep mass 1 - eps on a share 1 - "
+    "delta of rows. The rule is tried on rows that it was not made from, beside a fixed k and a "
+    "fixed window with the same promise. That promise is for rows exchangeable with those "
+    "calibrated on: other texts, or longer ones, are not.\n\n"
     "Where the trace holds W_Q and W_K, R = B^2*|W|_F is given with its range over rotary offsets "
-    "and what "
-    "it predicts; this needs the bound B too.\n\n"
+    "and what it predicts; this needs the bound B too.\n\n"
     "--out writes the profile as JSON: attend --budget profile:FILE reads for each head the rule "
-    "of the "
-    "first eps (or mass:EPS, where there are too few rows to calibrate one), and --against "
-    "compares "
-    "another "
-    "profile with it, head by head. --rows writes the figures of every row as safetensors; for "
-    "each layer "
-    "L:\n\n"
+    "of the first eps (or mass:EPS, where there are too few rows to calibrate one), and --against "
+    "compares another profile with it, head by head. --rows writes the figures of every row as "
+    "safetensors; for each layer L:\n\n"
     "  layers.L.n                  i64  [h, q]           keys seen\n"
     "  layers.L.k_eps              i64  [h, q, eps]      fewest keys, mass 1 - eps\n"
     "  layers.L.w_eps              i64  [h, q, eps]      least window, mass 1 - eps\n"
@@ -69,14 +56,12 @@ constexpr const char* description =
     "  layers.L.mean               f64  [h, q]           of the logits\n"
     "  layers.L.sigma              f64  [h, q]           their standard deviation\n\n"
     "--vega writes a Vega-Lite 5 page with its data inside: law and C by layer and head, collapse "
-    "(top-1 "
-    "mass, effective support and sink mass against n), and k against n with its law for every "
-    "head.\n\n"
+    "(top-1 mass, effective support and sink mass against n), and k against n with its law for "
+    "every head.\n\n"
     "--json prints what --out writes, with against, target, backend, threads and seconds added. "
-    "Its heads "
-    "are [{layer, head, eps, rows, budget, k_eps, law, alpha, C, C_low, C_high, ...}]; "
-    "docs/profile.md "
-    "describes every member. Quantiles are {p10, median, p90}; what could not be had is null.";
+    "Its heads are [{layer, head, eps, rows, budget, k_eps, law, alpha, C, C_low, C_high, ...}]; "
+    "docs/profile.md describes every member. Quantiles are {p10, median, p90}; what could not be "
+    "had is null.";
 
 struct Options {
   std::string trace;
@@ -132,13 +117,8 @@ int run_profile(const Options& options, const Globals& globals) {
     Shown shown("rows");
     result = lab::profile(trace, wanted, workspace, shown.callback(), keep);
   }
-  const ProfileReport report{
-      *result,
-      std::move(against),
-      options.against.value_or(""),
-      globals.backend,
-      workspace.threads(),
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  const ProfileReport report{*result,         std::move(against),  options.against.value_or(""),
+                             globals.backend, workspace.threads(), seconds_since(begin)};
   const std::string text = globals.json ? profile_json(report) : profile_table(report);
   stop_if_interrupted();
   if (options.out) lab::write_profile(*options.out, *result);

@@ -41,24 +41,16 @@ constexpr const char* description =
     "  descent  queries and keys by optimisation, norms as small as it finds\n"
     "  auto     descent, and moment where that finds nothing\n\n"
     "With --dim the smallest norm product max|q|*max|k| that is found in that many columns; "
-    "without it, "
-    "for "
-    "auto and descent, the fewest columns that can be verified with a norm product of at most "
-    "--max-norm "
-    "(default: that of the matrix of equation (9), which the paper projects). jl takes by default "
-    "the "
-    "dimension that the sharper bound proves, moment 2k. The paper's form has d = 2m for m columns "
-    "here; "
-    "jl --hidden H writes x, w_q and w_k in it as well, H >= 2m.\n\n"
+    "without it, for auto and descent, the fewest columns that can be verified with a norm product "
+    "of at most --max-norm (default: that of the matrix of equation (9), which the paper "
+    "projects). jl takes by default the dimension that the sharper bound proves, moment 2k. The "
+    "paper's form has d = 2m for m columns here; jl --hidden H writes x, w_q and w_k in it as "
+    "well, H >= 2m.\n\n"
     "--out writes a witness (docs/witness.md), f32 where that verifies. Same seed, same bits, "
-    "whatever the "
-    "threads. --json prints {verified, method, dim, max_logit, norm_product, redraws, seconds, "
-    "margin, "
-    "arithmetic, conditions, paper_norm, norm_lower_bound, bound_6, bound_sharper, attempts, ...}; "
-    "bounds "
-    "are "
-    "in columns (m), null where they exceed the rows. Exit status 0 if a witness was found, 1 if "
-    "not.";
+    "whatever the threads. --json prints {verified, method, dim, max_logit, norm_product, redraws, "
+    "seconds, margin, arithmetic, conditions, paper_norm, norm_lower_bound, bound_6, "
+    "bound_sharper, attempts, ...}; bounds are in columns (m), null where they exceed the rows. "
+    "Exit status 0 if a witness was found, 1 if not.";
 
 struct Options {
   PatternFile pattern;
@@ -171,8 +163,7 @@ std::string report_text(const Report& report) {
   const lab::PatternFigures figures = lab::figures_of(report.pattern);
   std::string text = fmt::format(
       "pattern       {}: {} × {}, {} nonzeros, k {} by rows and {} by columns, γ {:.6g}\n"
-      "{}"
-      "conditions    {}\n",
+      "{}conditions    {}\n",
       printable(report.options.pattern.name), report.pattern.rows, report.pattern.cols,
       report.pattern.nonzeros(), figures.most_per_row, figures.most_per_column, figures.gamma,
       dropped_text(report.pattern, 14), conditions_text(report.conditions));

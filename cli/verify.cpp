@@ -16,6 +16,7 @@
 #include "command.h"
 #include "conditions.h"
 #include "pattern_file.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 #include "terminal/json.h"
 #include "terminal/shown.h"
@@ -33,40 +34,24 @@ constexpr lab::Arithmetic arithmetics[] = {lab::Arithmetic::f32, lab::Arithmetic
 constexpr const char* description =
     "Check that a witness produces a pattern, or why none can\n\n"
     "From the two files alone: the logits L of the witness, q*k^T or x*w_q*w_k^T*x^T, must satisfy "
-    "for "
-    "every "
-    "row i of the pattern A\n\n"
+    "for every row i of the pattern A\n\n"
     "  (23)  L_ij - L_il < log eps1                  where A_ij = 0, A_il != 0\n"
     "  (24)  |L_ij - L_il - log(A_ij/A_il)| < eps2   where both are nonzero\n\n"
     "or, with --weak, only L_ij < L_il where A_ij = 0 and A_il != 0; with --causal for columns up "
-    "to i "
-    "only. "
-    "What the witness says it was made for, in its metadata (docs/witness.md), is shown and not "
-    "believed: "
-    "--as-claimed checks that where no options say otherwise. Every condition is checked with "
-    "logits in "
-    "f32, in f64, and exactly: numbers as "
-    "they "
-    "are, products and sums without rounding, logarithms enclosed. The claim is the exact one; the "
-    "others "
-    "say with which arithmetic it survives. The margin is the least slack of a condition, positive "
-    "if all "
-    "hold; rows are counted from 0.\n\n"
+    "to i only. What the witness says it was made for, in its metadata (docs/witness.md), is shown "
+    "and not believed: --as-claimed checks that where no options say otherwise. Every condition is "
+    "checked with logits in f32, in f64, and exactly: numbers as they are, products and sums "
+    "without rounding, logarithms enclosed. The claim is the exact one; the others say with which "
+    "arithmetic it survives. The margin is the least slack of a condition, positive if all hold; "
+    "rows are counted from 0.\n\n"
     "A refutation, which tamis decide writes, is checked in place of a witness: the rows and "
-    "columns that "
-    "it "
-    "names, or its proof, must rule out the dimension.\n\n"
+    "columns that it names, or its proof, must rule out the dimension.\n\n"
     "--json prints {holds, arithmetic, margin, worst_row, failing_rows, norm_product, max_logit, "
-    "dim, "
-    "rows, "
-    "columns, conditions, claimed, in, made_by, ...}: conditions are those checked, claimed those "
-    "that the "
-    "witness says it was made for; margin, worst_row and failing_rows are those of exact "
-    "arithmetic, arithmetic lists those in which the conditions hold, in has the verdict in each. "
-    "An "
-    "infinite number is null. Of a refutation it prints {holds, why, dim, hidden, grounds, ...}. "
-    "Exit "
-    "status 0 if the conditions hold exactly, 1 if not.";
+    "dim, rows, columns, conditions, claimed, in, made_by, ...}: conditions are those checked, "
+    "claimed those that the witness says it was made for; margin, worst_row and failing_rows are "
+    "those of exact arithmetic, arithmetic lists those in which the conditions hold, in has the "
+    "verdict in each. An infinite number is null. Of a refutation it prints {holds, why, dim, "
+    "hidden, grounds, ...}. Exit status 0 if the conditions hold exactly, 1 if not.";
 
 struct Options {
   PatternFile pattern;
@@ -143,8 +128,7 @@ std::string report_text(const Report& report) {
                                                       : "q, k and x, w_q, w_k";
   std::string text = fmt::format(
       "pattern       {}: {} × {}, {} nonzeros\n"
-      "{}"
-      "witness       {}: {} in {} dimensions\n"
+      "{}witness       {}: {} in {} dimensions\n"
       "conditions    {}\n"
       "claimed       {}\n"
       "verdict       {}\n"
@@ -188,13 +172,7 @@ int run_verify(const Options& options, const Globals& globals) {
     result = lab::verify(pattern, witness, conditions, globals.threads, shown.callback());
   }
   const Report report{
-      options,
-      pattern,
-      witness,
-      conditions,
-      *result,
-      threads_of(globals),
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+      options, pattern, witness, conditions, *result, threads_of(globals), seconds_since(begin)};
   fmt::print("{}", globals.json ? report_json(report) : report_text(report));
   return result->holds() ? 0 : 1;
 }

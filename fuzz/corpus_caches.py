@@ -68,8 +68,14 @@ def cache_seeds():
     )  # fmt: skip
     yield "valid-cut", head(tokens=105, blocks=1) + listed((100, LEVELS, 2)) + block() + tokens(5)
     whole = head(tokens=128, blocks=1) + listed(one)
-    yield "valid-huge-numbers", whole + block(page0((2.0**41, 2.0**41), (2.0**62,) * 2, step=0x7400))
-    yield "valid-tiny-numbers", whole + block(page0((2.0**-100,) * 2, (0, 0), (0,) * 4, (0,) * 4, (0,) * 3))
+    yield (
+        "valid-huge-numbers",
+        whole + block(page0((2.0**41, 2.0**41), (2.0**62,) * 2, step=0x7400)),
+    )
+    yield (
+        "valid-tiny-numbers",
+        whole + block(page0((2.0**-100,) * 2, (0, 0), (0,) * 4, (0,) * 4, (0,) * 3)),
+    )
     yield "other-version", head(version=2) + listed()
     yield "other-heads", head(query_heads=4) + listed()
     yield "other-bits", head(bits=16) + listed()

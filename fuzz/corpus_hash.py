@@ -20,7 +20,10 @@ def xxh64(data):
         states = [p1 + p2 & mask, p2, 0, -p1 & mask]
         for words in struct.iter_unpack("<4Q", data[:whole]):
             states = [lane(word, state) for word, state in zip(words, states, strict=True)]
-        hashed = sum(rotate(state, bits) for state, bits in zip(states, (1, 7, 12, 18), strict=True)) & mask
+        hashed = (
+            sum(rotate(state, bits) for state, bits in zip(states, (1, 7, 12, 18), strict=True))
+            & mask
+        )
         for state in states:
             hashed = ((hashed ^ lane(state)) * p1 + p4) & mask
     else:
@@ -31,7 +34,9 @@ def xxh64(data):
         hashed = (rotate(hashed ^ lane(struct.unpack_from("<Q", rest)[0]), 27) * p1 + p4) & mask
         rest = rest[8:]
     if len(rest) >= 4:
-        hashed = (rotate(hashed ^ struct.unpack_from("<I", rest)[0] * p1 & mask, 23) * p2 + p3) & mask
+        hashed = (
+            rotate(hashed ^ struct.unpack_from("<I", rest)[0] * p1 & mask, 23) * p2 + p3
+        ) & mask
         rest = rest[4:]
     for byte in rest:
         hashed = rotate(hashed ^ byte * p5 & mask, 11) * p1 & mask

@@ -11,10 +11,21 @@ def profile_seeds():
         return json.dumps({"model": {"heads": [1]}, "heads": entries}).encode()
 
     def head(**changes):
-        entry = {"layer": 0, "head": 0, "budget": "topk:8", "k_eps": {"median": 3.5, "all": [[1], None]}}
+        entry = {
+            "layer": 0,
+            "head": 0,
+            "budget": "topk:8",
+            "k_eps": {"median": 3.5, "all": [[1], None]},
+        }
         return {key: value for key, value in (entry | changes).items() if value is not None}
 
-    budgets = ("mass:0.05", "bytes:1", "topk:9223372036854775807", "power:1e-300,0.5", "window:256,4")
+    budgets = (
+        "mass:0.05",
+        "bytes:1",
+        "topk:9223372036854775807",
+        "power:1e-300,0.5",
+        "window:256,4",
+    )
     yield "valid", heads(*(head(head=i, budget=budget) for i, budget in enumerate(budgets)))
     yield "valid-none", heads()
     yield "valid-byte-order-mark", b"\xef\xbb\xbf" + heads(head())
@@ -59,7 +70,17 @@ def whole_profile(change=lambda profile: None):
            "scores": [{"law": "power", "alpha": 2.0, "residual_sd": 0.7, "log_evidence": -3.5,
                        "probability": 1.0}]}  # fmt: skip
     bins = [{"n_low": 1.0, "n_high": 9.0, "rows": 4, "power": cost, "topk": cost, "window": cost}]
-    growth = [{"n_low": 1.0, "n_high": 9.0, "rows": 4, "n": 5.0, "k_eps": spread, "law": 2.0, "null": None}]
+    growth = [
+        {
+            "n_low": 1.0,
+            "n_high": 9.0,
+            "rows": 4,
+            "n": 5.0,
+            "k_eps": spread,
+            "law": 2.0,
+            "null": None,
+        }
+    ]
 
     def support(eps):
         rules = {"power": rule, "topk": rule, "window": rule | {"window": True}, "bins": bins}
@@ -69,10 +90,15 @@ def whole_profile(change=lambda profile: None):
 
     def head(number):
         figures = {
-            name: spread for name in ("n", "top1", "entropy", "effective_support", "sink", "mean", "sigma")
+            name: spread
+            for name in ("n", "top1", "entropy", "effective_support", "sink", "mean", "sigma")
         }
         norm = {"norm": 1.0, "low": 0.5, "high": 1.5, "low_offset": 3, "high_offset": 0}
-        entry = {"layer": 0, "head": number, "rows": 4, "budget": "power:2,0.5"} | support(0.01) | figures
+        entry = (
+            {"layer": 0, "head": number, "rows": 4, "budget": "power:2,0.5"}
+            | support(0.01)
+            | figures
+        )
         return entry | {"window": [spread], "norm": norm, "R": None, "other_eps": [support(0.05)]}
 
     collapse = {"n_low": 1.0, "n_high": 9.0, "rows": 8, "n": 5.0, "top1": spread,

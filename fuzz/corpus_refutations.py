@@ -96,7 +96,10 @@ def refutation_seeds():
     yield "number-overflow", refutation(SOLVER).replace(b"0.5", b"1e999")
     yield "dim-twice", refutation(CIRCLE).replace(b'"dim"', b'"dim": 9, "dim"', 1)
     yield "same-twice", refutation(CIRCLE).replace(b'"same"', b'"same": false, "s\\u0061me"', 1)
-    yield "unknown-member-twice", refutation(CIRCLE, mine=[{"x": 1}]).replace(b'"x"', b'"x": 0, "x"')
+    yield (
+        "unknown-member-twice",
+        refutation(CIRCLE, mine=[{"x": 1}]).replace(b'"x"', b'"x": 0, "x"'),
+    )
     yield "truncated", refutation(SET)[:-9]
     yield "zero-byte", refutation(SET) + b"\0"
     yield "not-utf8", refutation(SOLVER).replace(b"solver 1", b"\xff")

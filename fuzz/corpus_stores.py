@@ -64,7 +64,10 @@ def store(*more, tables=(PLANNED, POINT), rows=ROWS, header=(), version=2):
 
 def store_seeds():
     whole = store()
-    many = [insert(("fig3", f'{{"n":{n}}}', "x" * 300, None, 1.0, "0.1.0", "avx2")) for n in range(4, 24)]
+    many = [
+        insert(("fig3", f'{{"n":{n}}}', "x" * 300, None, 1.0, "0.1.0", "avx2"))
+        for n in range(4, 24)
+    ]
     yield "valid", whole
     yield "valid-empty", store(rows=())
     yield "valid-many-pages", store(*many)
@@ -72,7 +75,9 @@ def store_seeds():
     yield "valid-log-mode", store(header=[(18, b"\2\2")])
     yield (
         "valid-other-sweep",
-        store(rows=[PLAN.replace("fig3", "fig4"), *(insert(("fig4", *point[1:])) for point in POINTS)]),
+        store(
+            rows=[PLAN.replace("fig3", "fig4"), *(insert(("fig4", *point[1:])) for point in POINTS)]
+        ),
     )
     yield "valid-version-1", store(tables=(PLANNED, POINT_1), rows=ROWS_1, version=1)
     yield "version-1-with-checksums", store(version=1)
@@ -80,7 +85,10 @@ def store_seeds():
     yield "version-0", store(version=0)
     yield "checksum-wrong", store(rows=(PLAN, insert(POINTS[0], "0123456789abcdef")))
     yield "checksum-blank", store(rows=(PLAN, insert(POINTS[0], " ")))
-    yield "checksum-of-another", store("""UPDATE point SET result = '{"d_min":3}' WHERE error IS NULL""")
+    yield (
+        "checksum-of-another",
+        store("""UPDATE point SET result = '{"d_min":3}' WHERE error IS NULL"""),
+    )
     yield "nothing", b""
     yield "not-sqlite", b"SQLite format 4\0" + whole[16:]
     yield "truncated-header", whole[:50]

@@ -72,7 +72,9 @@ def safetensors_seeds():
     yield "deep-objects", raw_safetensors('{"a":' * 2000)
     yield (
         "overlap",
-        raw_safetensors(f"{{{entry()},{entry(name=chr(34) + 'b' + chr(34), offsets='[2,6]')}}}", bytes(6)),
+        raw_safetensors(
+            f"{{{entry()},{entry(name=chr(34) + 'b' + chr(34), offsets='[2,6]')}}}", bytes(6)
+        ),
     )
     yield "gap", raw_safetensors(f"{{{entry(offsets='[2,6]')}}}", bytes(6))
     yield "offsets-out-of-range", raw_safetensors(f"{{{entry(offsets='[4,8]')}}}", bytes(4))
@@ -84,7 +86,10 @@ def safetensors_seeds():
     yield "shape-negative", raw_safetensors(f"{{{entry(shape='[-4]')}}}", bytes(4))
     yield "shape-fraction", raw_safetensors(f"{{{entry(shape='[4.0]')}}}", bytes(4))
     yield "shape-long", raw_safetensors(f"{{{entry(shape=str([1] * 65))}}}", bytes(4))
-    yield "dtype-unknown", raw_safetensors(f"{{{entry(dtype=chr(34) + 'F8_E4M3' + chr(34))}}}", bytes(4))
+    yield (
+        "dtype-unknown",
+        raw_safetensors(f"{{{entry(dtype=chr(34) + 'F8_E4M3' + chr(34))}}}", bytes(4)),
+    )
     yield "dtype-number", raw_safetensors(f"{{{entry(dtype='7')}}}", bytes(4))
     yield "duplicate-name", raw_safetensors(f"{{{entry()},{entry()}}}", bytes(4))
     yield "duplicate-metadata", raw_safetensors('{"__metadata__":{"a":"1","a":"2"}}')
@@ -119,7 +124,9 @@ def trace_tensors():
 def trace_seeds():
     def spoilt(metadata=None, **tensors):
         """The valid trace with changes. Tensor names have __ for dots; None removes an entry."""
-        changed = trace_tensors() | {name.replace("__", "."): tensor for name, tensor in tensors.items()}
+        changed = trace_tensors() | {
+            name.replace("__", "."): tensor for name, tensor in tensors.items()
+        }
         entries = TRACE_METADATA | (metadata or {})
         return safetensors({name: tensor for name, tensor in changed.items() if tensor is not None},
                            {key: value for key, value in entries.items() if value is not None})  # fmt: skip
@@ -160,14 +167,26 @@ def trace_seeds():
     yield "bound-zero", spoilt(layers__3__input_bound=("F32", [1], None))
     yield "misspelt", spoilt(layers__3__keys=("F32", [1], None))
     yield "leading-zero", spoilt(layers__03__q=("F32", [1], None))
-    yield "query-nan", spoilt(layers__3__q=("F32", [2, 2, 2], struct.pack("<8f", *[0] * 7, math.nan)))
-    yield "key-infinite", spoilt(layers__3__k=("F16", [1, 3, 2], struct.pack("<6e", *[0] * 5, math.inf)))
+    yield (
+        "query-nan",
+        spoilt(layers__3__q=("F32", [2, 2, 2], struct.pack("<8f", *[0] * 7, math.nan))),
+    )
+    yield (
+        "key-infinite",
+        spoilt(layers__3__k=("F16", [1, 3, 2], struct.pack("<6e", *[0] * 5, math.inf))),
+    )
     yield "value-nan", spoilt(layers__12__v=("BF16", [1, 3, 2], b"\xc0\x7f" * 6))
     yield "truncated", spoilt()[:-3]
 
 
 def witness_seeds():
-    conditions = {"eps1": "0.1", "eps2": "1", "causal": "false", "weak": "false", "method": "moment"}
+    conditions = {
+        "eps1": "0.1",
+        "eps2": "1",
+        "causal": "false",
+        "weak": "false",
+        "method": "moment",
+    }
     identity = struct.pack("<6f", 3, 0, 0, 3, -3, -3)
     tensors = {"q": ("F32", [3, 2], identity), "k": ("F32", [3, 2], identity)}
     doubles = struct.pack("<4d", 2, 0, 0, 2)
@@ -279,9 +298,15 @@ def matrix_market_seeds():
     yield "valid-symmetric", market("coordinate integer symmetric", "2 2 2\n1 1 3\n2 1 4\n")
     yield "valid-array", market("array real general", "2 2\n1\n0\n2\n3\n")
     yield "valid-array-symmetric", market("array real symmetric", "2 2\n1\n2\n3\n")
-    yield "valid-byte-order-mark", b"\xef\xbb\xbf" + market("coordinate real general", "1 1 1\n1 1 1\n")
+    yield (
+        "valid-byte-order-mark",
+        b"\xef\xbb\xbf" + market("coordinate real general", "1 1 1\n1 1 1\n"),
+    )
     yield "valid-wide", market("coordinate pattern general", f"1 {2**62} 1\n1 {2**62}\n")
-    yield "valid-wide-equal", market("coordinate pattern general", f"2 {2**31} 3\n1 1\n2 7\n1 {2**31}\n")
+    yield (
+        "valid-wide-equal",
+        market("coordinate pattern general", f"2 {2**31} 3\n1 1\n2 7\n1 {2**31}\n"),
+    )
     yield "banner", b"%%Matrix\n1 1 1\n1 1 1\n"
     yield "complex", market("coordinate complex general", "1 1 1\n1 1 1 0\n")
     yield "hermitian", market("coordinate real hermitian", "1 1 1\n1 1 1\n")

@@ -53,7 +53,10 @@ def sentence_of(done):
 
 def sanitized():
     """Sanitizers must be loaded first and map terabytes of shadow memory."""
-    return "san.so" in subprocess.run(["ldd", program()], capture_output=True, text=True, check=True).stdout
+    return (
+        "san.so"
+        in subprocess.run(["ldd", program()], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def make_tensors(
@@ -69,7 +72,9 @@ def make_tensors(
             ("k", (kv_heads, tokens, dim)),
             ("v", (kv_heads, tokens, value_dim)),
         ):
-            tensors[f"layers.{layer}.{name}"] = (2 * random.standard_normal(shape)).astype(DTYPES[dtype])
+            tensors[f"layers.{layer}.{name}"] = (2 * random.standard_normal(shape)).astype(
+                DTYPES[dtype]
+            )
     return tensors
 
 

@@ -29,7 +29,9 @@ def signs_of(pattern, rows, columns):
     """The pattern as +1 and -1, with row ONES the row of ones."""
     # The row of ones comes last, so that index -1 finds it.
     plus = np.vstack([pattern != 0, np.ones(pattern.shape[1], bool)])
-    assert all(ONES <= i < len(pattern) for i in rows) and all(0 <= j < pattern.shape[1] for j in columns)
+    assert all(ONES <= i < len(pattern) for i in rows) and all(
+        0 <= j < pattern.shape[1] for j in columns
+    )
     return np.where(plus[np.ix_(rows, columns)], 1, -1)
 
 
@@ -42,7 +44,8 @@ def is_relation(pattern, relation):
 def odd_circle(pattern, claim):
     relations = claim["relations"]
     closed = all(
-        one["b"] == other["a"] for one, other in zip(relations, relations[1:] + relations[:1], strict=True)
+        one["b"] == other["a"]
+        for one, other in zip(relations, relations[1:] + relations[:1], strict=True)
     )
     odd = sum(not relation["same"] for relation in relations) % 2 == 1
     return claim["dim"] == 1 and closed and odd and all(is_relation(pattern, r) for r in relations)
@@ -53,7 +56,10 @@ def sign_conflict(pattern, claim):
         """The sign that rows a, b and t give to column c."""
         a, b, t = part["apart"]["a"], part["apart"]["b"], part["t"]
         assert is_relation(pattern, part["apart"]) and not part["apart"]["same"]
-        assert is_relation(pattern, part["turn"]) and (part["turn"]["a"], part["turn"]["b"]) == (t, a)
+        assert is_relation(pattern, part["turn"]) and (part["turn"]["a"], part["turn"]["b"]) == (
+            t,
+            a,
+        )
         assert pattern[t, a] != 0 and pattern[t, b] == 0
         return 1 if part["turn"]["same"] else -1
 
@@ -64,7 +70,9 @@ def sign_conflict(pattern, claim):
 def full_set(pattern, claim):
     elements, cuts = claim["elements"], claim["cuts"]
     signs = (
-        signs_of(pattern, cuts, elements) if claim["of_columns"] else signs_of(pattern, elements, cuts).T
+        signs_of(pattern, cuts, elements)
+        if claim["of_columns"]
+        else signs_of(pattern, elements, cuts).T
     )
     split = (signs[:, 1:] != signs[:, :1]) @ (1 << np.arange(len(elements) - 1))
     every = len(cuts) == 2 ** (len(elements) - 1) and (split == np.arange(len(cuts))).all()
@@ -141,7 +149,9 @@ def order_proof(pattern, claim):
     elements, cuts, rank = claim["elements"], claim["cuts"], claim["dim"] + 1
     assert elements == sorted(set(elements)) and cuts == sorted(set(cuts))
     signs = (
-        signs_of(pattern, cuts, elements) if claim["of_columns"] else signs_of(pattern, elements, cuts).T
+        signs_of(pattern, cuts, elements)
+        if claim["of_columns"]
+        else signs_of(pattern, elements, cuts).T
     )
     known = list(order_clauses(signs, rank))
     learnt = [[int(word) for word in line.split()] for line in claim["clauses"].splitlines()]

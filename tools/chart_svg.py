@@ -41,4 +41,6 @@ def with_room(spec):
 def chart_svg(spec):
     """Returns the SVG of a chart that is given as a dictionary."""
     text = vl_convert.vegalite_to_svg(with_room(spec))
-    return re.sub(r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:g}px"', text)
+    return re.sub(
+        r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:g}px"', text
+    )

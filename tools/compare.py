@@ -24,20 +24,41 @@ PATTERN = DATA / "pattern-32.mtx"
 QRELS = DATA / "recipes.qrels"
 
 # JSON members that may differ between two runs of one program.
-TIMES = {"seconds", "append_seconds", "core_seconds", "ms", "made_by", "store", "version", "trace", "out", "path"}
+TIMES = {
+    "seconds",
+    "append_seconds",
+    "core_seconds",
+    "ms",
+    "made_by",
+    "store",
+    "version",
+    "trace",
+    "out",
+    "path",
+}
 
 
 def commands():
     """Yields (name, arguments). OUT/ in an argument stands for a folder whose files are compared
     too."""
     for target in ("scalar", "avx2", "avx512", "avx512vnni"):
-        for budget in ("mass:0.05", "mass:0.01", "bytes:0.3", "topk:64", "power:2,0.5", "window:512,4"):
+        for budget in (
+            "mass:0.05",
+            "mass:0.01",
+            "bytes:0.3",
+            "topk:64",
+            "power:2,0.5",
+            "window:512,4",
+        ):
             for prefer in ("bytes", "time"):
                 yield (
                     f"TAMIS_TARGET={target} attend {budget} {prefer}",
                     f"attend {TRACE} --budget {budget} --prefer {prefer} --out OUT/attended.safetensors",
                 )
-        yield f"TAMIS_TARGET={target} attend dense", f"attend {TRACE} --dense --out OUT/dense.safetensors"
+        yield (
+            f"TAMIS_TARGET={target} attend dense",
+            f"attend {TRACE} --dense --out OUT/dense.safetensors",
+        )
         yield (
             f"TAMIS_TARGET={target} profile",
             f"profile {TRACE} --out OUT/profile.json --rows OUT/rows.safetensors --vega OUT/page.json",
@@ -48,13 +69,25 @@ def commands():
                 f"realise {PATTERN} --method {method} --out OUT/witness.safetensors",
             )
     for bits in (8, 12, 16):
-        yield f"attend {bits} bits", f"attend {TRACE} --budget mass:0.05 --bits {bits} --check --layer 12"
+        yield (
+            f"attend {bits} bits",
+            f"attend {TRACE} --budget mass:0.05 --bits {bits} --check --layer 12",
+        )
     yield "realise auto", f"realise {PATTERN} --out OUT/witness.safetensors"
-    yield "realise weak", f"realise {QRELS} --weak --dim 3 --steps 300 --out OUT/witness.safetensors"
-    yield "realise paper form", f"realise {PATTERN} --method jl --hidden 64 --out OUT/witness.safetensors"
+    yield (
+        "realise weak",
+        f"realise {QRELS} --weak --dim 3 --steps 300 --out OUT/witness.safetensors",
+    )
+    yield (
+        "realise paper form",
+        f"realise {PATTERN} --method jl --hidden 64 --out OUT/witness.safetensors",
+    )
     yield "verify", f"verify {PATTERN} {DATA / 'witness-32.safetensors'}"
     yield "decide dim 1", f"decide {PATTERN} --dim 1 --refutation OUT/refutation.json"
-    yield "decide qrels", f"decide {QRELS} --refutation OUT/refutation.json --out OUT/witness.safetensors"
+    yield (
+        "decide qrels",
+        f"decide {QRELS} --refutation OUT/refutation.json --out OUT/witness.safetensors",
+    )
     yield "decide hidden", f"decide {PATTERN} --dim 2 --hidden 3 --no-solvers --time-limit 5"
     yield "frontier", f"frontier {PATTERN}"
     yield "dmin", "dmin --n 128 --k 2 --gamma 1 --eps1 0.5 --eps2 1"
@@ -129,7 +162,9 @@ def compare_results(programs):
         else:
             different += 1
             print(f"differs: {name}\n  {arguments}\n  exit {before[0]} and {after[0]} {after[2]}")
-    print(f"results: {same} commands the same bit for bit, {different} different, {not_run} not run (CPU)")
+    print(
+        f"results: {same} commands the same bit for bit, {different} different, {not_run} not run (CPU)"
+    )
     return different == 0
 
 
@@ -142,7 +177,9 @@ SHAPES = (
 
 
 def targets_here(program):
-    info = json.loads(subprocess.run([program, "info", "--json"], capture_output=True, check=True).stdout)
+    info = json.loads(
+        subprocess.run([program, "info", "--json"], capture_output=True, check=True).stdout
+    )
     return [target["name"] for target in info["targets"] if target["runs_here"]]
 
 
@@ -152,12 +189,17 @@ def compare_speed(programs, rounds=7):
     slower = False
     for target in targets_here(programs[1])[1:]:
         for shape in SHAPES:
-            times = {(program, kind): [] for program in programs for kind in ("sparse_ms", "dense_ms")}
+            times = {
+                (program, kind): [] for program in programs for kind in ("sparse_ms", "dense_ms")
+            }
             for turn in range(rounds):
                 for program in programs if turn % 2 == 0 else programs[::-1]:
                     command = [program, "bench", *shape.split(), "--prefer", "time", "--json"]
                     done = subprocess.run(
-                        command, capture_output=True, check=True, env={**os.environ, "TAMIS_TARGET": target}
+                        command,
+                        capture_output=True,
+                        check=True,
+                        env={**os.environ, "TAMIS_TARGET": target},
                     )
                     result = json.loads(done.stdout)
                     for kind in ("sparse_ms", "dense_ms"):

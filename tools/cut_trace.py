@@ -60,7 +60,9 @@ def parse_layer(text):
     try:
         return int(layer), [int(head) for head in heads.split(",")] if colon else None
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is not L or L:H,H,… with whole numbers") from error
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not L or L:H,H,… with whole numbers"
+        ) from error
 
 
 def parse_entry(text):
@@ -120,13 +122,17 @@ def cut(path, tensors, metadata, wanted, tokens, query_count, entries):
     result = {"positions": positions[queries]}
     for layer, kv_heads in wanted.items():
         if layer not in present:
-            raise BadInput(f"{path}: there is no layer {layer}; it has {', '.join(map(str, present))}")
+            raise BadInput(
+                f"{path}: there is no layer {layer}; it has {', '.join(map(str, present))}"
+            )
         kv_total = get(path, tensors, f"layers.{layer}.k").shape[0]
         group = get(path, tensors, f"layers.{layer}.q").shape[0] // kv_total
         kv_heads = list(range(kv_total)) if kv_heads is None else kv_heads
         for head in kv_heads:
             if not 0 <= head < kv_total:
-                raise BadInput(f"{path}: layer {layer} has KV heads 0 to {kv_total - 1}, not {head}")
+                raise BadInput(
+                    f"{path}: layer {layer} has KV heads 0 to {kv_total - 1}, not {head}"
+                )
         heads = {"kv": kv_heads, "query": [h * group + i for h in kv_heads for i in range(group)]}
         for field, indexed_by in HEADS_OF.items():
             if (name := f"layers.{layer}.{field}") not in tensors:
@@ -140,7 +146,9 @@ def cut(path, tensors, metadata, wanted, tokens, query_count, entries):
                 array = array[:, queries]
             result[name] = np.ascontiguousarray(array)
 
-    metadata = metadata | {"format": "tamis-trace", "version": "1", "tokens": str(tokens)} | dict(entries)
+    metadata = (
+        metadata | {"format": "tamis-trace", "version": "1", "tokens": str(tokens)} | dict(entries)
+    )
     return result, metadata
 
 
@@ -167,9 +175,14 @@ def main():
     parser.add_argument("output", help="the smaller trace to write")
     parser.add_argument("--layer", type=parse_layer, action="append", metavar="L[:H,…]",
                         help="keep layer L, of it KV heads H (default: all layers, all heads); repeatable")  # fmt: skip
-    parser.add_argument("--tokens", type=int, metavar="N", help="keep the first N tokens (default: all)")
     parser.add_argument(
-        "--queries", type=int, metavar="N", help="keep N of the queries, evenly spread (default: all)"
+        "--tokens", type=int, metavar="N", help="keep the first N tokens (default: all)"
+    )
+    parser.add_argument(
+        "--queries",
+        type=int,
+        metavar="N",
+        help="keep N of the queries, evenly spread (default: all)",
     )
     parser.add_argument("--set", type=parse_entry, action="append", default=[], metavar="KEY=VALUE",
                         help="set a metadata entry; repeatable")  # fmt: skip

@@ -38,7 +38,9 @@ def chunk(kind, data):
 def png_file(header, rows):
     """Returns a PNG file, given its header's fields and its rows, each with its filter byte."""
     data = zlib.compress(rows, 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    )
 
 
 def png(pixels):
@@ -71,7 +73,9 @@ def colours(weights):
     """Returns the pixels of a map with logarithmic colours, transparent where there is nothing to
     see."""
     anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in RAMP], float)
-    place = np.log(np.clip(np.nan_to_num(weights), FLOOR, 1) / FLOOR) / -np.log(FLOOR) * (len(RAMP) - 1)
+    place = (
+        np.log(np.clip(np.nan_to_num(weights), FLOOR, 1) / FLOOR) / -np.log(FLOOR) * (len(RAMP) - 1)
+    )
     place = np.rint(place * 8) / 8  # few levels compress better, and the eye sees no steps
     low = np.clip(place.astype(int), 0, len(RAMP) - 2)
     part = (place - low)[..., None]
@@ -88,7 +92,11 @@ def enlarged(pixels, times):
 def powers_of_ten(exponents):
     """Returns a Vega expression that labels axes and legends 10⁻³ instead of 1e-3."""
     small = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    cases = [f"abs(datum.value / 1e{e} - 1) < 0.01 ? '10{str(e).translate(small)}'" for e in exponents if e]
+    cases = [
+        f"abs(datum.value / 1e{e} - 1) < 0.01 ? '10{str(e).translate(small)}'"
+        for e in exponents
+        if e
+    ]
     return " : ".join(cases) + " : format(datum.value, '~g')"
 
 
@@ -134,7 +142,9 @@ def map_chart(head, positions, tokens, width, height, smooth=True):
     names = " : ".join(f"datum.value == {i} ? '{ordered[i]:,}'" for i in marks) + " : ''"
     y = alt.Scale(domain=[0, len(ordered)], reverse=True, nice=False)
     picture = data_uri(png(enlarged(colours(head.map[order]), 3 if smooth else 1)))
-    frame = alt.Chart(alt.Data(values=[{"x": 0, "y": 0, "x2": tokens, "y2": len(ordered), "url": picture}]))
+    frame = alt.Chart(
+        alt.Data(values=[{"x": 0, "y": 0, "x2": tokens, "y2": len(ordered), "url": picture}])
+    )
     image = frame.transform_calculate(xm="(datum.x + datum.x2) / 2", ym="(datum.y + datum.y2) / 2").mark_image(
         width=width, height=height, aspect=False, smooth=smooth
     ).encode(
@@ -210,7 +220,9 @@ def curve_chart(heads, tokens):
             name | {"keys": int(n), "low": low, "mass": mid, "high": high}
             for n, low, mid, high in zip(ranks(tokens), *head.curve, strict=True)
         ]
-        marks.append(name | {"keys": head.keys_for_95, "mass": 0.95, "text": f"{head.keys_for_95:,} keys"})
+        marks.append(
+            name | {"keys": head.keys_for_95, "mass": 0.95, "text": f"{head.keys_for_95:,} keys"}
+        )
     layers = sorted({head.layer for head in heads})
     heads_in_row = sorted({head.head for head in heads})
     # All marks share one list of rows, since a facet needs one. Rows without a text are the curve.
@@ -226,16 +238,20 @@ def curve_chart(heads, tokens):
     )
     line = curve.mark_line(color=MEASURED, strokeWidth=2).encode(x=x, y=alt.Y("mass:Q"))
     chosen = base.transform_filter("datum.text")
-    dot = chosen.mark_point(color=CERTIFIED, filled=True, size=50, opacity=1).encode(x=x, y="mass:Q")
-    # The text stands below the dot and to its right, away from the curve, which rises to the left.
-    text = chosen.mark_text(align="left", baseline="top", dx=4, dy=5, fontSize=11, color=INK).encode(
-        x=x, y="mass:Q", text="text:N"
+    dot = chosen.mark_point(color=CERTIFIED, filled=True, size=50, opacity=1).encode(
+        x=x, y="mass:Q"
     )
+    # The text stands below the dot and to its right, away from the curve, which rises to the left.
+    text = chosen.mark_text(
+        align="left", baseline="top", dx=4, dy=5, fontSize=11, color=INK
+    ).encode(x=x, y="mass:Q", text="text:N")
     return (
         (band + line + dot + text)
         .properties(width=228, height=112)
         .facet(
-            row=alt.Row("layer:N", sort=[f"layer {n}" for n in layers], title=None, header=ROW_NAMES),
+            row=alt.Row(
+                "layer:N", sort=[f"layer {n}" for n in layers], title=None, header=ROW_NAMES
+            ),
             column=alt.Column("head:N", sort=[f"head {n}" for n in heads_in_row], title=None),
             spacing=18,
         )
@@ -272,7 +288,9 @@ def growth_chart(heads):
         y=alt.Y("low:Q", scale=y, title="keys needed", axis=alt.Axis(values=[10, 100, 1000, 10000], format=",d")),
         y2="high:Q",
     )  # fmt: skip
-    dot = base.mark_point(color=MEASURED, filled=True, size=34, opacity=1).encode(y=alt.Y("k:Q", scale=y))
+    dot = base.mark_point(color=MEASURED, filled=True, size=34, opacity=1).encode(
+        y=alt.Y("k:Q", scale=y)
+    )
     law = base.mark_line(color=CERTIFIED, strokeWidth=2).encode(y=alt.Y("law:Q", scale=y))
     null = base.mark_line(color=INK, opacity=0.5, strokeWidth=1.2, strokeDash=[4, 3]).encode(
         y=alt.Y("null:Q", scale=y)
@@ -300,7 +318,10 @@ def frontier_chart(frontier):
     x = alt.X("dim:Q", scale=alt.Scale(type="log", domain=[0.9 * dims[0], 1.15 * dims[-1]], nice=False),
               title="columns of q and k", axis=alt.Axis(values=dims, format="d", grid=False))  # fmt: skip
     y = alt.Y(
-        "norm:Q", scale=alt.Scale(type="log"), title="norm product", axis=alt.Axis(tickCount=5, format="~s")
+        "norm:Q",
+        scale=alt.Scale(type="log"),
+        title="norm product",
+        axis=alt.Axis(tickCount=5, format="~s"),
     )
     found = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
     line = found.mark_line(color=MEASURED, strokeWidth=2)

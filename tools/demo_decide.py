@@ -98,7 +98,10 @@ def read_questions(folder, names):
                 report,
                 load_file(witness) if report["out"] else {},
                 said("refutation.json") if report["refutation"] else {},
-                {kind: said(f"{kind}.verify.json").get("holds") for kind in ("witness", "refutation")},
+                {
+                    kind: said(f"{kind}.verify.json").get("holds")
+                    for kind in ("witness", "refutation")
+                },
             )
         )
     return found
@@ -127,7 +130,9 @@ def odd_circle(sets, claim):
 
     relations = claim["relations"]
     closed = all(relations[i - 1]["b"] == one["a"] for i, one in enumerate(relations))
-    return closed and all(map(right, relations)) and sum(not one["same"] for one in relations) % 2 == 1
+    return (
+        closed and all(map(right, relations)) and sum(not one["same"] for one in relations) % 2 == 1
+    )
 
 
 def full_set(sets, claim):

@@ -61,7 +61,9 @@ def pattern_words(examples, frontier):
     words = f"Patterns: {len(held)} of {len(examples)} witnesses hold, in exact arithmetic and by numpy."
     if held:
         words += (
-            " Their dimensions: " + "; ".join(f"{one.report['dim']} ({one.words})" for one in held) + "."
+            " Their dimensions: "
+            + "; ".join(f"{one.report['dim']} ({one.words})" for one in held)
+            + "."
         )
     points = [point for point in frontier["points"] if point["verified"]]
     if points:

@@ -64,16 +64,16 @@ def tile(number, words):
 def percent(share):
     """Formats a share as 28 %, small ones with two digits as 0.13 %. The space does not break."""
     return (
-        f"{100 * share:.2g}\N{NO-BREAK SPACE}%" if share < 0.1 else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+        f"{100 * share:.2g}\N{NO-BREAK SPACE}%"
+        if share < 0.1
+        else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
     )
 
 
 def table(names, rows):
     heading = "".join(f"<th>{name}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    return f'<div class="scroll"><table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def document(title, body):

@@ -137,7 +137,11 @@ def dense_errors(heads):
     """Yields the number, the errors measured here and the certified errors of every layer."""
     for layer in dict.fromkeys(head.layer for head in heads):
         own = [head for head in heads if head.layer == layer]
-        yield layer, np.concatenate([h.error for h in own]), np.concatenate([h.certified for h in own])
+        yield (
+            layer,
+            np.concatenate([h.error for h in own]),
+            np.concatenate([h.certified for h in own]),
+        )
 
 
 def command_line(trace, report, result):
@@ -185,7 +189,8 @@ def page(args, trace, metadata, report, heads, shown, runs, profile, realised):
     certificates = sum(one["queries"] for one in reports)
     tiles = [
         tile(
-            f"{report['queries']:,}", f"queries, over {tokens:,} tokens, in {len(report['layers'])} layers"
+            f"{report['queries']:,}",
+            f"queries, over {tokens:,} tokens, in {len(report['layers'])} layers",
         ),
         tile(
             str(sum(one["violations"] for one in reports)),
@@ -309,7 +314,9 @@ def main():
     runs = demo_sparse.runs_of(args.sparse, read)
     for run in runs:
         if not run.report["budget"].startswith("mass:") or not run.report["checked"]:
-            sys.exit("demo_page.py: --sparse needs reports of a budget mass:EPS, made under --check")
+            sys.exit(
+                "demo_page.py: --sparse needs reports of a budget mass:EPS, made under --check"
+            )
         if [layer["layer"] for layer in run.report["layers"]] != [
             layer["layer"] for layer in report["layers"]
         ]:
@@ -345,7 +352,8 @@ def main():
         realised += demo_sweep.section(*args.sweep)
     if args.page:
         Path(args.page).write_text(
-            page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised), encoding="utf-8"
+            page(args, trace, metadata, report, heads, wanted[0], runs, profile, realised),
+            encoding="utf-8",
         )
         sys.stdout.reconfigure(errors="replace")  # some terminals cannot show τ
         for words in findings(report, runs, profile, examples, frontier, questions):

@@ -32,7 +32,9 @@ def is_of(profile, trace_name, tokens, queries, heads):
     """Returns whether this is the profile of these heads of this trace."""
     own = [(head["layer"], head["head"]) for head in profile.get("heads", [])]
     known = (profile.get("trace"), profile.get("tokens"), profile.get("queries"))
-    return known == (trace_name, tokens, queries) and own == [(head.layer, head.head) for head in heads]
+    return known == (trace_name, tokens, queries) and own == [
+        (head.layer, head.head) for head in heads
+    ]
 
 
 def number(value):
@@ -75,7 +77,9 @@ def calibrated_rules(profile):
     them."""
     rules = [head["rules"] for head in profile["heads"] if head["rules"] is not None]
     return [
-        own for own in rules if own["power"]["alpha"] is not None and own["power"]["held_out"]["rows"] > 0
+        own
+        for own in rules
+        if own["power"]["alpha"] is not None and own["power"]["held_out"]["rows"] > 0
     ]
 
 
@@ -96,7 +100,13 @@ def rule_table(heads):
         read = sum(one["mean_keys"] * one["held_out"]["rows"] for one in own) / tried
         ends = [kept_share([head["bins"][end][rule] for head in heads]) for end in (0, -1)]
         rows.append([words, number(read), kept_share(own), *ends])
-    names = ["", "keys read,<br>mean", "kept its<br>promise", "… at the<br>shortest", "… at the<br>longest"]
+    names = [
+        "",
+        "keys read,<br>mean",
+        "kept its<br>promise",
+        "… at the<br>shortest",
+        "… at the<br>longest",
+    ]
     return table(names, rows)
 
 
@@ -109,10 +119,14 @@ and fails on the other. """
         return f"""{start}No head of this trace has queries enough to calibrate a rule {promise}, and to try it on others.</p>
 """
     left_out = len(profile["heads"]) - len(heads)
-    without = f" {left_out} heads have too few queries for that and are left out." if left_out else ""
+    without = (
+        f" {left_out} heads have too few queries for that and are left out." if left_out else ""
+    )
     ranges = len(heads[0]["bins"])
     where = (
-        f"the first and the last of {ranges} ranges of length" if ranges > 1 else "all lengths, one range"
+        f"the first and the last of {ranges} ranges of length"
+        if ranges > 1
+        else "all lengths, one range"
     )
     return f"""{start}Each rule was calibrated on some of the queries {promise}, and tried on others:</p>
 {rule_table(heads)}
@@ -134,7 +148,9 @@ def section(profile, heads, name, trace_name):
     laws = {}
     for head in profile["heads"]:
         laws[head["law"]] = laws.get(head["law"], 0) + 1
-    told = ", ".join(f"{LAWS[law]}: {n}" for law, n in sorted(laws.items(), key=lambda item: -item[1]))
+    told = ", ".join(
+        f"{LAWS[law]}: {n}" for law, n in sorted(laws.items(), key=lambda item: -item[1])
+    )
     return f"""
 <h2>How sparse, and by which law</h2>
 <p>How many keys does a query need to keep all but {eps} of its attention, and how does that number grow with the keys it sees?

@@ -40,7 +40,9 @@ def read_pattern(path):
     for line in lines[1:]:
         i, j, value = line.split()
         entries[int(i) - 1].append((int(j) - 1, float(value)))
-    return [(np.array([j for j, _ in row]), np.array([value for _, value in row])) for row in entries]
+    return [
+        (np.array([j for j, _ in row]), np.array([value for _, value in row])) for row in entries
+    ]
 
 
 def least_slack(pattern, q, k, conditions):

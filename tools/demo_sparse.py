@@ -66,7 +66,9 @@ def bars(runs):
                     f'aria-label="{words}" title="{words}">{pieces}</span><span>{total}</span>'
                 )
     keys = "".join(
-        f'<span class="depth-{depth}">{words}</span>' for depth, words in DEPTHS.items() if depth in shown
+        f'<span class="depth-{depth}">{words}</span>'
+        for depth, words in DEPTHS.items()
+        if depth in shown
     )
     return f'<div class="key">{keys}</div><div class="bars">{"".join(rows)}</div>'
 
@@ -111,7 +113,9 @@ def reading_curves(run, positions):
     seen = positions[order] + 1
     parts = np.array_split(np.arange(len(seen)), PLACES)
     for layer in run.report["layers"]:
-        read = run.result[f"layers.{layer['layer']}.bytes"][:: layer["query_heads"] // layer["kv_heads"]]
+        read = run.result[f"layers.{layer['layer']}.bytes"][
+            :: layer["query_heads"] // layer["kv_heads"]
+        ]
         per_key = layer["bytes"]["dense"] / layer["keys"]["dense"]
         shares = read[:, order] / (seen * per_key)
         spread = np.array([np.quantile(shares[:, part], [0.1, 0.5, 0.9]) for part in parts])
@@ -133,7 +137,11 @@ def trades(runs, heads, positions):
                 run.budget,
                 head.layer,
                 head.head,
-                float(np.median(run.result[f"layers.{head.layer}.bytes"][head.head] / (seen * per_key))),
+                float(
+                    np.median(
+                        run.result[f"layers.{head.layer}.bytes"][head.head] / (seen * per_key)
+                    )
+                ),
                 float(np.median(np.linalg.norm(out - head.exact, axis=1) / length)),
                 float(np.median(run.result[f"layers.{head.layer}.error"][head.head] / length)),
             )
@@ -145,7 +153,8 @@ def section(runs, heads, positions, trace_name):
     errors = measured_errors(detail, heads)
     above = sum(int((measured > certified).sum()) for _, measured, certified in errors)
     read = " and ".join(
-        f"{percent(run.report['bytes']['median'])} where τ may be {percent(run.eps)}" for run in runs
+        f"{percent(run.report['bytes']['median'])} where τ may be {percent(run.eps)}"
+        for run in runs
     )
     sources = ", ".join(html.escape(run.names[1]) for run in runs)
     curves = [curve for run in runs for curve in reading_curves(run, positions)]

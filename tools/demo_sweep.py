@@ -16,7 +16,8 @@ def section(report_file, chart_file):
     claim, finding = (html.escape(sentence) for sentence in report["sentences"])
     heading, *rows = report["fits"]
     fits = table(
-        [html.escape(name) for name in heading], [[html.escape(cell) for cell in row] for row in rows]
+        [html.escape(name) for name in heading],
+        [[html.escape(cell) for cell in row] for row in rows],
     )
     state = f"{report['done']} of {report['points']} points" + (
         f", {report['failed']} failed" if report["failed"] else ""

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "attend/blocks.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 
 namespace tamis::cli {
@@ -50,7 +51,7 @@ LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
           block.seen(trace.seen()), workspace, out.middle_rows(block.row, rows),
           std::span(result.lse)
               .subspan(static_cast<std::size_t>(block.row), static_cast<std::size_t>(rows)));
-    result.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    result.seconds += seconds_since(begin);
     progress.advance(pairs_of(trace, layer) * static_cast<double>(rows) /
                      static_cast<double>(shape.rows()));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 
 namespace tamis::cli {
@@ -13,10 +14,6 @@ using Clock = std::chrono::steady_clock;
 constexpr Sequence sequence = 0;
 /// This is enough work for a call, and short enough to notice Ctrl-C between two calls.
 constexpr std::int64_t tokens_per_call = 8192;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 Heads heads_of(const Shape& shape) {
   return {shape.query_heads, shape.kv_heads, shape.head_dim, shape.value_dim, shape.scale};

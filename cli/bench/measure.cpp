@@ -10,6 +10,7 @@
 #include <tamis/attention.h>
 
 #include "attend/threads.h"
+#include "terminal/duration.h"
 #include "terminal/interrupt.h"
 
 namespace tamis::cli {
@@ -24,10 +25,6 @@ constexpr std::int64_t most_checked_steps = 8;
 /// of coding.
 constexpr std::int64_t tokens_alone = 1024;
 constexpr std::int64_t tokens_per_call = 8192;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Empties the CPU's caches by reading more than they hold.
 class Eviction {

@@ -97,8 +97,7 @@ std::string table_text(const BenchReport& report) {
   std::string text = fmt::format(
       "{}, {}, {} threads\n"
       "{} query heads over {} KV heads, head size {}, {} tokens, batch {}; {} keys, seed {}; {}, "
-      "{} "
-      "bits\n\n",
+      "{} bits\n\n",
       report.cpu, target(), report.threads, shape.heads.query_heads, shape.heads.kv_heads,
       shape.heads.key_dim, shape.tokens, shape.batch, report.keys, shape.seed, report.budget,
       report.settings.bits);
@@ -113,12 +112,10 @@ std::string table_text(const BenchReport& report) {
         percent(measured.cache_share),
         fmt::format("{:.1f}", 1e-6 * static_cast<double>(measured.cache_bytes))}});
   text += fmt::format(
-      "\nMedians over {} steps, each with other queries and empty caches; append per token of a "
-      "sequence "
-      "({:.1f} "
-      "us in a prompt). Bytes and cache as shares of bf16; errors relative, of {} rows against "
-      "f64, {} "
-      "violations.\n",
+      "\n"
+      "Medians over {} steps, each with other queries and empty caches; append per token of a "
+      "sequence ({:.1f} us in a prompt). Bytes and cache as shares of bf16; errors relative, of {} "
+      "rows against f64, {} violations.\n",
       shape.steps, measured.prompt_us, measured.relative_errors.size(), measured.violations);
   for (std::size_t what = 1; what < counts.size(); ++what)
     if (counts[what] > 0)

@@ -94,8 +94,7 @@ std::string words(const Names& names, const lab::SignConflict& conflict) {
 std::string words(const Names& names, const lab::FullSet& set) {
   return fmt::format(
       "Every way to divide {} in two is cut out by one of {}; in fewer than {} dimensions one is "
-      "not "
-      "(Radon).",
+      "not (Radon).",
       set.of_columns ? names.columns(set.elements) : names.rows(set.elements),
       set.of_columns ? names.rows(set.cuts) : names.columns(set.cuts), set.elements.size() - 1);
 }

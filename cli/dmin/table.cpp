@@ -95,9 +95,7 @@ std::string dmin_table(const DminReport& report) {
     if (error > 0)
       text += fmt::format(
           "Starting at d = {} changes a probability of the law for Q = {:g} by at most {:.2g} (if "
-          "p does "
-          "not "
-          "fall as d grows).\n",
+          "p does not fall as d grows).\n",
           report.estimate->pooled.front().d, report.Q, error);
   } else {
     text += searches_text(report);

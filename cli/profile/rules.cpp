@@ -70,8 +70,7 @@ std::string table_of(const lab::Profile& profile, std::size_t e) {
   if (without > 0)
     text += fmt::format(
         "{} heads have too few rows to calibrate a rule for delta {}: it takes at least {:.0f} "
-        "rows for "
-        "calibration, a third of all.\n",
+        "rows for calibration, a third of all.\n",
         without, profile.options.delta, std::ceil(1 / profile.options.delta - 1));
   std::erase_if(pools, [](const Pool& pool) { return pool.rows == 0; });
   if (pools.empty()) return text;

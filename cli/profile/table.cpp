@@ -24,15 +24,10 @@ std::string profile_table(const ProfileReport& report) {
   if (report.against) text += against_table(profile, *report.against, report.against_path) + "\n";
   text +=
       "Medians over rows. k: fewest keys that hold all mass but that share; null k: of Gaussian "
-      "logits of "
-      "the "
-      "same spread;\ngrowth: k over lengths; held out: rows that alpha*n^C served, of those it was "
-      "not "
-      "made "
-      "from. Rows of one text are not\nexchangeable with those of another, and nothing is promised "
-      "beyond "
-      "the "
-      "lengths seen.\n";
+      "logits of the same spread;\n"
+      "growth: k over lengths; held out: rows that alpha*n^C served, of those it was not made "
+      "from. Rows of one text are not\n"
+      "exchangeable with those of another, and nothing is promised beyond the lengths seen.\n";
   return text +
          fmt::format("{:.3f} s on {} threads ({})\n", report.seconds, report.threads, target());
 }

@@ -12,6 +12,7 @@
 #include <tamis/text.h>
 
 #include "decide/evidence.h"
+#include "terminal/duration.h"
 #include "terminal/json.h"
 
 namespace tamis::cli {
@@ -31,8 +32,7 @@ int verify_refutation(const PatternFile& file, const std::string& path, const Gl
   const lab::Refutation refutation = lab::read_refutation(path);
   const auto begin = std::chrono::steady_clock::now();
   const lab::RefutationCheck check = lab::check_refutation(pattern, refutation);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = seconds_since(begin);
   if (globals.json) {
     fmt::print("{}", json_text(nlohmann::ordered_json{
                          {"holds", check.holds},
@@ -49,8 +49,7 @@ int verify_refutation(const PatternFile& file, const std::string& path, const Gl
   }
   fmt::print(
       "pattern       {}: {} × {}, {} nonzeros\n"
-      "{}"
-      "refutation    {}: of {} column{}{}, by {}\n"
+      "{}refutation    {}: of {} column{}{}, by {}\n"
       "verdict       {}\n",
       printable(file.name), pattern.rows, pattern.cols, pattern.nonzeros(),
       dropped_text(pattern, 14), printable(path), refutation.dim, refutation.dim == 1 ? "" : "s",

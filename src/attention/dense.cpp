@@ -3,6 +3,7 @@
 #include "attention/dense.h"
 
 #include "attention/check.h"
+#include "attention/rounding.h"
 #include "attention/workspace.h"
 
 namespace tamis {

@@ -67,9 +67,7 @@ void finish(const SoftmaxStates& states, View<float> out, std::span<float> lse) 
     if (std::isnan(lse[r]))
       core::fail(Code::input,
                  "row {} of the result is not finite: its queries, keys or values hold NaN or "
-                 "infinity, or their "
-                 "products "
-                 "leave the range of f32",
+                 "infinity, or their products leave the range of f32",
                  r);
   }
 }

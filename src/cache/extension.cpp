@@ -206,8 +206,7 @@ void Extension::check_finite(const Incoming& rows, Sequence sequence) const {
       if (!std::isfinite(x))
         core::fail(Code::input,
                    "the {} of token {} appended to sequence {} has {} in channel {} of KV head {}; "
-                   "it must be "
-                   "finite",
+                   "it must be finite",
                    what, token, sequence, x, c, head);
     }
   };

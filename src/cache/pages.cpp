@@ -109,9 +109,7 @@ Pages::Slab* Pages::make_slab_of(Size& size) {
   if (bytes > room())
     core::fail(Code::internal,
                "the cache's capacity of {} bytes is exhausted: {} are taken and {} more are "
-               "needed; remove or "
-               "shed "
-               "sequences, or give it more",
+               "needed; remove or shed sequences, or give it more",
                capacity_, taken_.load(), bytes);
   auto slab = std::make_unique<Slab>();
   slab->memory = static_cast<std::byte*>(memory_.allocate(bytes));

@@ -51,7 +51,6 @@ std::span<T> required(T* data, std::int64_t count, const char* name) {
 /// The product of sizes. Throws `usage` if one is negative or the product exceeds any memory.
 TAMIS_INSIDE std::int64_t extent(std::initializer_list<std::int64_t> sizes, const char* name);
 
-
 TAMIS_INSIDE DType dtype_of(tamis_dtype dtype);
 
 /// Throws `usage` unless `flag` is 0 or 1.

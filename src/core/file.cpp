@@ -18,8 +18,7 @@ namespace {
 [[noreturn]] void fail_shrunk(const ByteSource& source, std::int64_t end) {
   fail(Code::input,
        "{}: the file shrank while it was being read: it had {} bytes when opened and now ends "
-       "before "
-       "byte {}; try again when nothing writes to it",
+       "before byte {}; try again when nothing writes to it",
        source.name(), source.size(), end);
 }
 

@@ -13,7 +13,7 @@
 #include "support/certificates/adversary.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// What the attacks on one target reached, for each way.
@@ -54,19 +54,13 @@ std::string report(const std::vector<OnTarget>& targets, const CampaignOptions& 
       "## Against an adversary that knows the code\n\n"
       "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
       "**{} records**, {} of them sparse, **{} violations**, in {} rounds on each target. Heads "
-      "whose "
-      "bounds are far "
-      "above the truth, whose blocks are wide, and whose numbers lie at the ends of ranges are "
-      "drawn; from "
-      "the one that "
-      "came nearest to a violation of a way's claim a search goes on, which keeps every change "
-      "that comes "
-      "nearer. The "
-      "truth is an f64 oracle's, less what that may be off by.\n\n"
+      "whose bounds are far above the truth, whose blocks are wide, and whose numbers lie at the "
+      "ends of ranges are drawn; from the one that came nearest to a violation of a way's claim a "
+      "search goes on, which keeps every change that comes nearer. The truth is an f64 oracle's, "
+      "less what that may be off by.\n\n"
       "True / certified at the nearest, for τ (as odds: near 1 every share is close to every "
-      "other) · the "
-      "error · the "
-      "log-sum-exp. Near 1 a bound is tight; above 1 it would be false.\n\n",
+      "other) · the error · the log-sum-exp. Near 1 a bound is tight; above 1 it would be "
+      "false.\n\n",
       options.command, options.seed, version(), processor(), options.threads,
       std::chrono::system_clock::now(), seconds, sum(targets, &Reached::records),
       sum(targets, &Reached::sparse), violations, rounds);
@@ -129,4 +123,4 @@ bool check_adversary(const CampaignOptions& given) {
   return sum(targets, &Reached::violations) == 0;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

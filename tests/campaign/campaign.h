@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 struct CampaignOptions {
   /// sparse results to check, at least
@@ -53,4 +53,4 @@ bool check_decide(const CampaignOptions& options);
 /// Decides small patterns by descent and by a solver. True if the two never contradict each other.
 bool check_patterns(const CampaignOptions& options);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -20,7 +20,7 @@
 #include "support/certificates/planes.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Drawn {
@@ -192,12 +192,11 @@ std::string report_of(const ByBudget& all, const CampaignOptions& options, doubl
   Report sum;
   for (const auto& [way, report] : all) sum.add(report);
   std::string text = fmt::format(
-      "## Certificates\n\n`{}`, seed {}, tamis {}, {}, {:%Y-%m-%d}, {:.0f} s.\n\n**{} records**, "
-      "{} of "
-      "them sparse, **{} violations**; {} below what the oracle resolves.\n\n"
+      "## Certificates\n\n"
+      "`{}`, seed {}, tamis {}, {}, {:%Y-%m-%d}, {:.0f} s.\n\n"
+      "**{} records**, {} of them sparse, **{} violations**; {} below what the oracle resolves.\n\n"
       "| budget | records | sparse | violations | certified / true τ: least, median | error: "
-      "least, median "
-      "|\n"
+      "least, median |\n"
       "| --- | --- | --- | --- | --- | --- |\n",
       options.command, options.seed, version(), processor(), std::chrono::system_clock::now(),
       seconds, sum.records, sum.sparse, sum.violations, sum.blind);
@@ -249,4 +248,4 @@ bool check_certificates(const CampaignOptions& given) {
   return true;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

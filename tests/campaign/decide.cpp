@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 #include <functional>
 
@@ -14,8 +13,9 @@
 #include <tamis/lab/generate.h>
 #include "campaign/campaign.h"
 #include "lab/numbers/random.h"
+#include "support/lab/signs.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 using Rule = std::function<bool(std::int64_t, std::int64_t)>;
@@ -31,12 +31,6 @@ lab::Pattern pattern_by(std::int64_t n, const Rule& nonzero) {
   }
   pattern.value.assign(pattern.column.size(), 1.0);
   return pattern;
-}
-
-lab::Pattern hadamard(std::int64_t n) {
-  return pattern_by(n, [](std::int64_t i, std::int64_t j) {
-    return std::popcount(static_cast<std::uint64_t>(i & j)) % 2 == 0;
-  });
 }
 
 /// Each entry is a fair coin flip; a row of zeros gets a nonzero on the diagonal.
@@ -134,9 +128,8 @@ std::string upper_of(const lab::Decision& decision) {
 
 std::string known_table(const CampaignOptions& options, bool& good) {
   std::string table =
-      "| pattern | n | lower | by | upper | by | seconds |\n| --- | ---: | ---: | --- | ---: | --- "
-      "| ---: "
-      "|\n";
+      "| pattern | n | lower | by | upper | by | seconds |\n"
+      "| --- | ---: | ---: | --- | ---: | --- | ---: |\n";
   for (const Family& family : known())
     for (const std::int64_t n : family.sizes) {
       const auto [decision, holds] = decided(family.make(n, options.seed), options);
@@ -210,4 +203,4 @@ bool check_decide(const CampaignOptions& options) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -19,7 +19,7 @@
 #include "support/lab/draws.h"
 #include "support/lab/jl_literal.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Known {
@@ -41,12 +41,10 @@ constexpr int matrices = 11;
 bool medians(std::string& report, const CampaignOptions& options) {
   bool good = true;
   report += fmt::format(
-      "## Medians\n\nQ = 1, ε₂ = 1, {} matrices each, d by steps of 8. *Law*: the median of the "
-      "law that "
-      "p(d) implies, 20·n "
-      "draws for every d, on the first matrix (k = 1, whose law does not depend on it) or on "
-      "three, with "
-      "its 95 % range.\n\n"
+      "## Medians\n\n"
+      "Q = 1, ε₂ = 1, {} matrices each, d by steps of 8. *Law*: the median of the law that p(d) "
+      "implies, 20·n draws for every d, on the first matrix (k = 1, whose law does not depend on "
+      "it) or on three, with its 95 % range.\n\n"
       "| k | γ | ε₁ | n | known | median | least | most | law | |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
       matrices);
@@ -146,4 +144,4 @@ bool check_dmin(const CampaignOptions& options) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

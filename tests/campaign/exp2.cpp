@@ -13,7 +13,7 @@
 #include "core/parallel.h"
 #include "kernels/kernels.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 bool check_exp2(const CampaignOptions& /*options*/) {
   constexpr std::int64_t chunk = 1 << 16;
@@ -54,4 +54,4 @@ bool check_exp2(const CampaignOptions& /*options*/) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

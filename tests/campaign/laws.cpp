@@ -20,7 +20,7 @@
 #include "lab/numbers/random.h"
 #include "support/lab/planted.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr std::array<lab::Law, 6> shown{lab::Law::constant, lab::Law::logarithmic, lab::Law::power,
@@ -286,17 +286,16 @@ bool check_laws(const CampaignOptions& given) {
 
   bool good = true;
   std::string text = fmt::format(
-      "# Laws found again\n\n`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
+      "# Laws found again\n\n"
+      "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
       "Planted heads: {} a line (a tenth of that for Gaussian logits, which are drawn one by one "
-      "and "
-      "measured at ε = 1 %), 256 rows, "
-      "lengths uniform over n = 1,024 … 8,192, log-normal noise .75, k rounded to integers. What "
-      "the laws "
-      "and the rules are: "
-      "[laws.md](../laws.md).\n\n## Which law is chosen\n\n*Distance*: of the exponent to that of "
-      "the "
-      "nearest rival. *BIC*: the share that BIC, "
-      "with rows taken as independent, gets right.\n\n| planted | distance |",
+      "and measured at ε = 1 %), 256 rows, lengths uniform over n = 1,024 … 8,192, log-normal "
+      "noise .75, k rounded to integers. What the laws and the rules are: "
+      "[laws.md](../laws.md).\n\n"
+      "## Which law is chosen\n\n"
+      "*Distance*: of the exponent to that of the nearest rival. *BIC*: the share that BIC, with "
+      "rows taken as independent, gets right.\n\n"
+      "| planted | distance |",
       options.command, options.seed, version(), processor(), options.threads,
       std::chrono::system_clock::now(), took.count(), options.heads);
   for (const lab::Law law : shown) text += fmt::format(" {} |", lab::name_of(law));
@@ -313,15 +312,13 @@ bool check_laws(const CampaignOptions& given) {
       good = good && right >= 0.9;
   }
   text +=
-      "\n## Intervals for C, stated rate 95 %\n\nNoise is autoregressive with the given "
-      "correlation "
-      "between neighbouring rows. *Plain*: least squares ± 1.96 "
-      "standard errors of independent rows. *Misfit*: the true law fails the test for lack of fit "
-      "at 1 "
-      "%.\n\n"
-      "| rows | correlation | C | covered | plain | mean width | misfit |\n| --- | --- | --- | --- "
-      "| --- | "
-      "--- | --- |\n";
+      "\n"
+      "## Intervals for C, stated rate 95 %\n\n"
+      "Noise is autoregressive with the given correlation between neighbouring rows. *Plain*: "
+      "least squares ± 1.96 standard errors of independent rows. *Misfit*: the true law fails the "
+      "test for lack of fit at 1 %.\n\n"
+      "| rows | correlation | C | covered | plain | mean width | misfit |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Covered& line : covered) {
     text += fmt::format("| {} | {} | {} | **{:.1f} %** | {:.1f} % | {:.2f} | {:.1f} % |\n",
                         line.rows, line.correlation, line.C, 100 * line.share, 100 * line.plain,
@@ -346,4 +343,4 @@ bool check_laws(const CampaignOptions& given) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -16,7 +16,7 @@
 #include <tamis/lab/realise.h>
 #include "campaign/campaign.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// The critical n that Weller et al. fitted to their free embeddings.
@@ -84,30 +84,19 @@ std::string page(const std::string& table, double seconds, const CampaignOptions
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return fmt::format(
-      "# All pairs of n documents\n\n`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} "
-      "s, peak "
-      "memory "
-      "{:.0f} MB.\n\n"
+      "# All pairs of n documents\n\n"
+      "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s, peak memory {:.0f} MB.\n\n"
       "The largest n found for which a witness of d columns in f32 has, for every pair of n "
-      "documents, a "
-      "query "
-      "whose two largest logits are theirs: verified in exact arithmetic and with sums in f32. "
-      "Sizes start "
-      "at "
-      "four times *free* (or at the most pairs allowed), grow by half until one fails, then the "
-      "gap is "
-      "halved "
-      "twice; at most {} pairs (≥: stopped there, not by a failure). *free* is the critical n of "
-      "the free "
-      "embeddings of Weller et al. (arXiv 2508.21038), −10.53 + 4.03 d + 0.052 d² + 0.0037 d³. "
-      "*moment*: "
-      "keys on a "
-      "circle, the shortest query for every pair; *descent*: keys and queries by optimisation, "
-      "then the "
-      "shortest "
-      "queries.\n\n"
+      "documents, a query whose two largest logits are theirs: verified in exact arithmetic and "
+      "with sums in f32. Sizes start at four times *free* (or at the most pairs allowed), grow by "
+      "half until one fails, then the gap is halved twice; at most {} pairs (≥: stopped there, not "
+      "by a failure). *free* is the critical n of the free embeddings of Weller et al. (arXiv "
+      "2508.21038), −10.53 + 4.03 d + 0.052 d² + 0.0037 d³. *moment*: keys on a circle, the "
+      "shortest query for every pair; *descent*: keys and queries by optimisation, then the "
+      "shortest queries.\n\n"
       "| d | free n | n here | times free | pairs | method | norm product | seconds |\n"
-      "| ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |\n{}",
+      "| ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |\n"
+      "{}",
       options.command, options.seed, version(), processor(),
       options.threads > 0 ? options.threads : hardware_threads(), fmt::gmtime(std::time(nullptr)),
       seconds, static_cast<double>(usage.ru_maxrss) / 1024, options.pairs, table);
@@ -158,4 +147,4 @@ bool check_limit(const CampaignOptions& options) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

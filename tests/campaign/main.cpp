@@ -12,25 +12,25 @@ namespace {
 
 struct Check {
   const char* name;
-  bool (*run)(const tamis::testing::CampaignOptions& options);
+  bool (*run)(const tamis::test::CampaignOptions& options);
 };
 constexpr Check checks[] = {
-    {"exp2", tamis::testing::check_exp2},
-    {"certificates", tamis::testing::check_certificates},
-    {"adversary", tamis::testing::check_adversary},
-    {"laws", tamis::testing::check_laws},
-    {"moment", tamis::testing::check_moment},
-    {"dmin", tamis::testing::check_dmin},
-    {"limit", tamis::testing::check_limit},
-    {"patterns", tamis::testing::check_patterns},
-    {"decide", tamis::testing::check_decide},
+    {"exp2", tamis::test::check_exp2},
+    {"certificates", tamis::test::check_certificates},
+    {"adversary", tamis::test::check_adversary},
+    {"laws", tamis::test::check_laws},
+    {"moment", tamis::test::check_moment},
+    {"dmin", tamis::test::check_dmin},
+    {"limit", tamis::test::check_limit},
+    {"patterns", tamis::test::check_patterns},
+    {"decide", tamis::test::check_decide},
 };
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  using namespace tamis::testing;
-  tamis::testing::CampaignOptions options;
+  using namespace tamis::test;
+  tamis::test::CampaignOptions options;
   options.traces = {TAMIS_DATA_DIR "/smollm2-kjv-8k-small.safetensors"};
   CLI::App app("Long checks of tamis; exit 1 if one finds a violation.", "tamis_campaign");
   std::string check = "all";
@@ -82,7 +82,7 @@ int main(int argc, char** argv) try {
   for (const Check& each : checks) {
     if (!all && check != each.name) continue;
     // There is one report per file: if all checks run, it is that of the certificates.
-    options.out = !all || each.run == tamis::testing::check_certificates ? out : "";
+    options.out = !all || each.run == tamis::test::check_certificates ? out : "";
     good = each.run(options) && good;
   }
   return good ? 0 : 1;

@@ -12,7 +12,7 @@
 #include "core/parallel.h"
 #include "support/lab/witnesses.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Line {
@@ -71,4 +71,4 @@ bool check_moment(const CampaignOptions& given) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

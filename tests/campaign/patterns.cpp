@@ -19,7 +19,7 @@
 #include "lab/decide/solvers/ask_reals.h"
 #include "lab/numbers/random.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr std::int64_t dim = 2;
@@ -229,17 +229,14 @@ bool check_patterns(const CampaignOptions& given) {
           "# Small patterns in two dimensions\n\n"
           "`{}`, seed {}, tamis {}, {}, {} threads, {:%Y-%m-%d}, {:.0f} s.\n\n"
           "Weak conditions, d = 2. All 4 × 4 patterns with a one in every row, up to renumbering "
-          "rows and columns "
-          "alike and complementing all rows; {} random 5 × 5 patterns. Every pattern was tried by "
-          "descent and "
-          "then, independently, by a solver (z3, cross-checked with cvc5) for at most {:.0f} s. A "
-          "yes is a witness "
-          "verified in exact arithmetic; a no is the solver's word. Times are median / largest, in "
-          "seconds.\n\n"
+          "rows and columns alike and complementing all rows; {} random 5 × 5 patterns. Every "
+          "pattern was tried by descent and then, independently, by a solver (z3, cross-checked "
+          "with cvc5) for at most {:.0f} s. A yes is a witness verified in exact arithmetic; a no "
+          "is the solver's word. Times are median / largest, in seconds.\n\n"
           "| n | d_hid | tried | patterns | yes | no | open | yes by descent | yes by solver | no "
-          "said by both "
-          "solvers | descent | solver, yes | solver, no |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}{}{}",
+          "said by both solvers | descent | solver, yes | solver, no |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+          "{}{}{}",
           options.command, options.seed, version(), processor(), options.threads,
           std::chrono::system_clock::now(), took.count(), options.patterns, options.time_limit,
           table, remarks.empty() ? "" : "\n", remarks),
@@ -247,4 +244,4 @@ bool check_patterns(const CampaignOptions& given) {
   return good;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

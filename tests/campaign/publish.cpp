@@ -7,7 +7,7 @@
 
 #include "campaign/campaign.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -29,4 +29,4 @@ void publish(const std::string& report, const CampaignOptions& options) {
   if (!file.flush()) throw std::runtime_error(fmt::format("{} cannot be written", options.out));
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -44,7 +44,9 @@ def rows(store):
     database = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     try:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return database.execute("SELECT sweep, parameters, result FROM point ORDER BY 1, 2").fetchall()
+        return database.execute(
+            "SELECT sweep, parameters, result FROM point ORDER BY 1, 2"
+        ).fetchall()
     finally:
         database.close()
 
@@ -74,7 +76,9 @@ def start_on_ranks(count, *args, around=()):
     if not shutil.which("mpirun"):
         pytest.skip("mpirun is not installed: not run")
     # mpirun's sockets need a short path.
-    return start(*args, around=[*MPIRUN, "-n", str(count), *around], env=os.environ | {"TMPDIR": "/tmp"})
+    return start(
+        *args, around=[*MPIRUN, "-n", str(count), *around], env=os.environ | {"TMPDIR": "/tmp"}
+    )
 
 
 def end_of(run):

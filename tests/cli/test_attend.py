@@ -29,18 +29,31 @@ CASES = [
     dict(dtype="f32", kv_heads=1, group=1, queries=1, tokens=1),
     dict(dtype="bf16", kv_heads=1, group=8, dim=64, value_dim=24, tokens=300, queries=40),
     dict(dtype="f16", kv_heads=3, group=1, dim=7, value_dim=5, tokens=129, queries=3),
-    dict(dtype="f32", kv_heads=2, group=4, dim=128, value_dim=128, tokens=128, queries=2, causal=False),
+    dict(
+        dtype="f32",
+        kv_heads=2,
+        group=4,
+        dim=128,
+        value_dim=128,
+        tokens=128,
+        queries=2,
+        causal=False,
+    ),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(f"{k}={v}" for k, v in case.items()))
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: "-".join(f"{k}={v}" for k, v in case.items())
+)
 def test_outputs_are_within_their_certificates_of_f64_attention(tmp_path, case):
     case = dict(case)
     causal = case.pop("causal", True)
     tensors = make_tensors([0, 11], **case)
     path = save_trace(tmp_path / "trace.safetensors", tensors, causal)
     before = digest(path)
-    done = tamis("attend", path, "--dense", "--check", "--json", "--out", tmp_path / "out.safetensors")
+    done = tamis(
+        "attend", path, "--dense", "--check", "--json", "--out", tmp_path / "out.safetensors"
+    )
     layers = {layer["layer"]: layer for layer in json.loads(done.stdout)["layers"]}
     assert digest(path) == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.safetensors", "trace.safetensors"]
@@ -51,7 +64,17 @@ def test_outputs_are_within_their_certificates_of_f64_attention(tmp_path, case):
         q, k, v = (tensors[f"layers.{layer}.{name}"] for name in "qkv")
         out, lse, tau, error, lse_error, keys, read, grade, dense = (
             written.pop(f"layers.{layer}.{name}")
-            for name in ("out", "lse", "tau", "error", "lse_error", "keys", "bytes", "grade", "dense")
+            for name in (
+                "out",
+                "lse",
+                "tau",
+                "error",
+                "lse_error",
+                "keys",
+                "bytes",
+                "grade",
+                "dense",
+            )
         )
         exact, exact_lse, _ = exact_attention(tensors, layer, causal, 0.25)
         assert out.shape == exact.shape and out.dtype == np.float32
@@ -85,17 +108,25 @@ def test_metadata_of_the_result_say_where_it_comes_from(trace, tmp_path):
 
 
 def test_json_has_the_documented_fields_and_agrees_with_the_file(trace, tmp_path):
-    done = tamis("attend", trace, "--dense", "--check", "--json", "--out", tmp_path / "out.safetensors")
+    done = tamis(
+        "attend", trace, "--dense", "--check", "--json", "--out", tmp_path / "out.safetensors"
+    )
     report = json.loads(done.stdout)
     assert set(report) == {
         "trace", "budget", "queries", "checked", "violations", "dense_fallbacks", "tau", "error", "lse_error",
         "bytes", "keys", "layers", "target", "backend", "threads", "seconds", "version",
     }  # fmt: skip
-    assert report["queries"] == 2 * 6 * 5 and report["violations"] == 0 and report["dense_fallbacks"] == 0
+    assert (
+        report["queries"] == 2 * 6 * 5
+        and report["violations"] == 0
+        and report["dense_fallbacks"] == 0
+    )
     assert report["checked"] is True and report["trace"] == str(trace)
     written = load_file(tmp_path / "out.safetensors")
     for field in ("tau", "error"):
-        values = np.sort(np.concatenate([written[f"layers.{layer}.{field}"].ravel() for layer in (3, 7)]))
+        values = np.sort(
+            np.concatenate([written[f"layers.{layer}.{field}"].ravel() for layer in (3, 7)])
+        )
         assert report[field]["max"] == values[-1]
         assert report[field]["median"] == values[len(values) // 2 - 1]
         assert report[field]["p90"] == values[int(np.ceil(0.9 * len(values))) - 1]
@@ -143,7 +174,9 @@ def test_the_number_of_threads_does_not_change_a_byte(path, trace, tmp_path):
 
 def test_the_table_has_a_line_per_layer(trace):
     lines = tamis("attend", trace, "--dense", "--check").stdout.splitlines()
-    assert lines[0].split()[:2] == ["layer", "heads"] and [line.split()[0] for line in lines[1:3]] == [
+    assert lines[0].split()[:2] == ["layer", "heads"] and [
+        line.split()[0] for line in lines[1:3]
+    ] == [
         "3",
         "7",
     ]
@@ -186,10 +219,21 @@ def test_a_certificate_that_lies_is_found_and_the_answer_is_no(trace, tmp_path):
         " { return {}; }\n"
     )
     liar = tmp_path / "liar.so"
-    command = [compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", liar]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-shared",
+        "-fPIC",
+        f"-I{ROOT / 'include'}",
+        source,
+        "-o",
+        liar,
+    ]
     subprocess.run(command, check=True)
     env = os.environ | {"LD_PRELOAD": str(liar)}
-    report = json.loads(tamis("attend", trace, "--dense", "--check", "--json", status=1, env=env).stdout)
+    report = json.loads(
+        tamis("attend", trace, "--dense", "--check", "--json", status=1, env=env).stdout
+    )
     assert report["error"]["max"] == 0 < report["error"]["true"]["max"]
     assert 0 < report["violations"] <= report["queries"]
     table = tamis("attend", trace, "--dense", "--check", status=1, env=env).stdout

@@ -44,7 +44,11 @@ def test_a_bad_budget_is_one_sentence_that_says_what_is_right(budget):
 
 
 def budget_of_each_head(layers=(3, 7), heads=6, budget="mass:0.05"):
-    return [{"layer": layer, "head": head, "budget": budget} for layer in layers for head in range(heads)]
+    return [
+        {"layer": layer, "head": head, "budget": budget}
+        for layer in layers
+        for head in range(heads)
+    ]
 
 
 PROFILES = {

@@ -23,7 +23,12 @@ def test_json_has_the_documented_fields_and_is_plausible():
     }  # fmt: skip
     info = json.loads(tamis("info", "--json").stdout)
     assert report["target"] == info["target"] and report["version"] == info["version"]
-    assert (report["heads"], report["kv_heads"], report["dim"], report["tokens"]) == (4, 2, 32, 2048)
+    assert (report["heads"], report["kv_heads"], report["dim"], report["tokens"]) == (
+        4,
+        2,
+        32,
+        2048,
+    )
     assert report["batch"] == 1 and report["threads"] == 1 and report["keys"] == "synthetic"
     assert report["budget"] == "mass:0.05" and report["bits"] == 12 and report["prefer"] == "bytes"
     assert min(report[name] for name in ("dense_ms", "sparse_ms", "append_us", "prompt_us")) > 0
@@ -79,7 +84,9 @@ def test_keys_of_a_trace_are_repeated_and_heads_joined(tmp_path):
 
 def test_the_table_says_machine_shape_and_results():
     lines = tamis("bench", *TINY, "--threads", 1).stdout.splitlines()
-    assert lines[0].endswith("1 threads") and "4 query heads over 2 KV heads, head size 32" in lines[1]
+    assert (
+        lines[0].endswith("1 threads") and "4 query heads over 2 KV heads, head size 32" in lines[1]
+    )
     heading = next(line for line in lines if "dense ms" in line)
     for word in ("sparse ms", "append us", "bytes", "tau <=", "true error", "met", "cache", "MB"):
         assert word in heading
@@ -95,7 +102,10 @@ BAD = {
     "no tokens": (["--tokens", 0], "--tokens: '0' is not a whole number from 1 on"),
     "no steps": (["--steps", 0], "--steps"),
     "no batch": (["--batch", -1], "--batch"),
-    "bits that cannot be stored": (["--bits", 10], "--bits: there is no '10'; available: 8, 12, 16"),
+    "bits that cannot be stored": (
+        ["--bits", 10],
+        "--bits: there is no '10'; available: 8, 12, 16",
+    ),
     "a budget that is none": (["--budget", "mass:2"], "--budget: "),
     "a profile": (["--budget", "profile:x.json"], "profile"),
     "nothing to prefer": (["--prefer", "speed"], "available: bytes, time"),

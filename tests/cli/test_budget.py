@@ -100,7 +100,9 @@ def test_what_a_window_drops_is_at_most_its_certified_tau(tmp_path):
     dropped = np.where((place >= 4) & (place < seen - 200), weights, 0).sum(axis=-1)
     dropped[rows["dense"] == 1] = 0
     # Raw tokens are read too; they fill at most two blocks.
-    kept = np.where((place >= 4) & (place < seen - 200) & (place < seen - 456), weights, 0).sum(axis=-1)
+    kept = np.where((place >= 4) & (place < seen - 200) & (place < seen - 456), weights, 0).sum(
+        axis=-1
+    )
     kept[rows["dense"] == 1] = 0
     assert np.all(kept <= rows["tau"]) and dropped.max() > 0
 
@@ -120,7 +122,9 @@ def test_a_budget_that_the_stored_bits_do_not_prove_is_told(medium, tmp_path):
     rows = [rows_of(out, layer) for layer in (2, 5)]
     assert missed == sum(int((r["tau"] > 0.01).sum()) for r in rows) > 0
     table = tamis("attend", medium, "--budget", "mass:0.01", "--bits", 8).stdout
-    assert f"{missed} of 72 queries: all stored bits were read, and prove no more; --bits 16" in table
+    assert (
+        f"{missed} of 72 queries: all stored bits were read, and prove no more; --bits 16" in table
+    )
     better, _ = attend(medium, tmp_path, "--budget", "mass:0.01")
     assert better["bits"] == 16 and better["reached"]["stored_bits"] < missed
 
@@ -134,7 +138,9 @@ def test_a_budget_of_bytes_below_the_first_look_is_told(medium, tmp_path):
 
 
 def test_queries_below_dense_below_are_read_whole(medium, tmp_path):
-    report, out = attend(medium, tmp_path, "--budget", "mass:0.05", "--dense-below", 2000, "--layer", 2)
+    report, out = attend(
+        medium, tmp_path, "--budget", "mass:0.05", "--dense-below", 2000, "--layer", 2
+    )
     seen = np.linspace(0, 2499, 6).astype(np.int64) + 1
     assert np.array_equal(rows_of(out, 2)["dense"][0] == 1, seen < 2000)
     assert report["dense_fallbacks"] == 6 * (seen < 2000).sum()
@@ -201,7 +207,11 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
     }  # fmt: skip
     for layer in report["layers"]:
         assert set(layer) == shared | {"layer", "query_heads", "kv_heads", "tokens", "dtype"}
-    assert report["queries"] == 2 * 6 * 6 and report["checked"] is True and report["trace"] == str(medium)
+    assert (
+        report["queries"] == 2 * 6 * 6
+        and report["checked"] is True
+        and report["trace"] == str(medium)
+    )
     both = [rows_of(out, layer) for layer in (2, 5)]
     assert report["dense_fallbacks"] == sum(int(rows["dense"].sum()) for rows in both)
     for field in ("tau", "error"):
@@ -218,7 +228,9 @@ def test_json_has_the_documented_fields_and_adds_up(medium, tmp_path):
     assert sum(part["keys"] for name, part in read.items() if name != "centre") == pytest.approx(1)
     assert sum(part["values"] for part in read.values()) == pytest.approx(1)
     assert report["keys"]["mean"] == pytest.approx(read["raw"]["keys"] + read["12"]["keys"])
-    assert report["cache_share"] == pytest.approx(report["cache_bytes"] / (2 * 2 * 2500 * (32 + 24) * 2))
+    assert report["cache_share"] == pytest.approx(
+        report["cache_bytes"] / (2 * 2 * 2500 * (32 + 24) * 2)
+    )
     assert report["cache_bytes"] == sum(layer["cache_bytes"] for layer in report["layers"])
     assert report["seconds"] == pytest.approx(sum(layer["seconds"] for layer in report["layers"]))
 
@@ -229,7 +241,9 @@ def test_numbers_of_any_size_are_measured(tmp_path, budget, size):
     tensors = make_tensors([0], tokens=1500, queries=6, dtype="f32")
     for name in "qkv":
         tensors[f"layers.0.{name}"] *= np.float32(size)
-    report, _ = attend(save_trace(tmp_path / "trace.safetensors", tensors), tmp_path, "--budget", budget)
+    report, _ = attend(
+        save_trace(tmp_path / "trace.safetensors", tensors), tmp_path, "--budget", budget
+    )
     assert report["violations"] == 0
     assert 0 <= report["tau"]["max"] <= 1
     assert 0 <= report["error"]["true"]["max"] <= report["error"]["max"]
@@ -240,7 +254,11 @@ def test_without_check_what_was_not_measured_is_null(medium):
     assert report["checked"] is False
     for part in (report, *report["layers"]):
         assert part["violations"] is part["relative_error"] is part["ratios"] is None
-        assert "true" not in part["tau"] and "true" not in part["error"] and "true" not in part["lse_error"]
+        assert (
+            "true" not in part["tau"]
+            and "true" not in part["error"]
+            and "true" not in part["lse_error"]
+        )
 
 
 def test_metadata_of_the_result_say_where_it_comes_from(medium, tmp_path):
@@ -266,7 +284,9 @@ def test_the_number_of_threads_does_not_change_a_byte(path, budget, medium, tmp_
     layer = ["--layer", 12] if path else []
     for threads in (1, 2):
         out = tmp_path / f"{threads}.safetensors"
-        tamis("attend", path or medium, *layer, "--budget", budget, "--threads", threads, "--out", out)
+        tamis(
+            "attend", path or medium, *layer, "--budget", budget, "--threads", threads, "--out", out
+        )
     assert digest(tmp_path / "1.safetensors") == digest(tmp_path / "2.safetensors")
 
 
@@ -275,7 +295,9 @@ def test_a_profile_gives_each_head_its_own_budget(medium, tmp_path):
 
     def written(budgets):
         heads = [
-            {"layer": layer, "head": h, "budget": b} for layer in (2, 5, 9) for h, b in enumerate(budgets)
+            {"layer": layer, "head": h, "budget": b}
+            for layer in (2, 5, 9)
+            for h, b in enumerate(budgets)
         ]
         profile.write_text(json.dumps({"heads": heads, "trace": "elsewhere"}))
         return attend(medium, tmp_path, "--budget", f"profile:{profile}")

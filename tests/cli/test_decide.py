@@ -27,7 +27,9 @@ def pairs(n):
 
 def shuffled(a, seed):
     random = np.random.default_rng(seed)
-    return np.ascontiguousarray(a[random.permutation(a.shape[0])][:, random.permutation(a.shape[1])])
+    return np.ascontiguousarray(
+        a[random.permutation(a.shape[0])][:, random.permutation(a.shape[1])]
+    )
 
 
 def band(n, reach):
@@ -61,7 +63,10 @@ def check_witness(a, path, columns, hidden=None):
         assert weakly_produces(a, exact(tensors["q"]) @ exact(tensors["k"]).T)
     if a.shape[0] == a.shape[1]:
         x, w_q, w_k = (exact(tensors[name]) for name in ("x", "w_q", "w_k"))
-        assert x.shape == (n, hidden or 2 * columns) and w_q.shape == w_k.shape == (x.shape[1], columns)
+        assert x.shape == (n, hidden or 2 * columns) and w_q.shape == w_k.shape == (
+            x.shape[1],
+            columns,
+        )
         assert weakly_produces(a, (x @ w_q) @ (x @ w_k).T)
         if "q" in tensors:
             assert (x @ w_q == tensors["q"]).all() and (x @ w_k == tensors["k"]).all()
@@ -78,8 +83,12 @@ def proved(folder, a, *args):
     said = decide(pattern, *args, "--out", w, "--refutation", r)
     assert (said["rows"], said["columns"], said["nonzeros"]) == (*a.shape, (a != 0).sum())
     lower, upper = said["evidence"]["lower"], said["evidence"]["upper"]
-    assert w.exists() == (said["out"] == str(w)) == (upper is not None) == (said["upper"] is not None)
-    assert r.exists() == (said["refutation"] == str(r)) == (lower is not None) == (said["lower"] > 1)
+    assert (
+        w.exists() == (said["out"] == str(w)) == (upper is not None) == (said["upper"] is not None)
+    )
+    assert (
+        r.exists() == (said["refutation"] == str(r)) == (lower is not None) == (said["lower"] > 1)
+    )
     if upper:
         assert upper["columns"] == said["upper"] >= said["lower"] and "exact" in upper["arithmetic"]
         check_witness(a, w, said["upper"], said["hidden"])
@@ -103,7 +112,10 @@ KNOWN = {
     "one column": (np.ones((3, 1)), 1),
     "one row": (np.array([[1.0, 0, 2, 0]]), 1),
     "a staircase": (np.tril(np.ones((9, 9))), 1),
-    "a staircase from both sides": (np.vstack([np.tril(np.ones((5, 5))), np.triu(np.ones((5, 5)))]), 1),
+    "a staircase from both sides": (
+        np.vstack([np.tril(np.ones((5, 5))), np.triu(np.ones((5, 5)))]),
+        1,
+    ),
     "identity of 2": (np.eye(2), 1),
     "identity": (np.eye(9), 2),
     "complement of the identity": (1 - np.eye(9), 2),
@@ -120,7 +132,12 @@ KNOWN = {
 def test_d_min_is_known(tmp_path, name):
     a, least = KNOWN[name]
     said = proved(tmp_path, a)
-    assert (said["verdict"], said["dim"], said["lower"], said["upper"]) == ("yes", least, least, least)
+    assert (said["verdict"], said["dim"], said["lower"], said["upper"]) == (
+        "yes",
+        least,
+        least,
+        least,
+    )
     assert not said["interrupted"] and said["hidden"] is None
 
 
@@ -148,7 +165,9 @@ def test_hadamard_signs_need_what_forster_says(tmp_path, doublings):
 
 def test_queries_and_keys_of_one_input(tmp_path):
     """A case where the printed algorithm errs, and a pattern that needs c of both signs."""
-    said = proved(tmp_path, np.array([[1.0, 0, 0], [0, 0, 1], [1, 1, 1]]), "--dim", 1, "--hidden", 1)
+    said = proved(
+        tmp_path, np.array([[1.0, 0, 0], [0, 0, 1], [1, 1, 1]]), "--dim", 1, "--hidden", 1
+    )
     assert (said["verdict"], said["upper"], said["hidden"]) == ("yes", 1, 1)
     a = np.array([[0.0, 0, 1], [0, 1, 0], [0, 1, 0]])
     assert proved(tmp_path, a, "--dim", 1)["verdict"] == "yes"
@@ -202,9 +221,12 @@ def test_the_table_says_the_same(tmp_path):
     assert lines["pattern"].endswith("21 rows × 7 columns, 42 nonzeros")
     assert lines["verdict"].endswith(" d_min = 4")
     assert (
-        said["evidence"]["lower"]["words"] in lines["lower bound"] and "4, proved: " in lines["lower bound"]
+        said["evidence"]["lower"]["words"] in lines["lower bound"]
+        and "4, proved: " in lines["lower bound"]
     )
-    assert f"4: witness by {said['evidence']['upper']['method']}, verified in" in lines["upper bound"]
+    assert (
+        f"4: witness by {said['evidence']['upper']['method']}, verified in" in lines["upper bound"]
+    )
     assert text.count("a witness, verified\n") == sum(
         trial["outcome"] == "a witness, verified" for trial in said["trials"]
     )
@@ -232,7 +254,9 @@ def test_the_words_name_what_is_in_the_pattern(tmp_path):
 def test_relevance_judgements_are_named(tmp_path):
     subjects = ["tides", "bees", "glaciers", "violins", "bridges", "saffron"]
     qrels = tmp_path / "a.qrels"
-    lines = [f"{a}-{b} 0 {subject}.txt 1\n" for a, b in combinations(subjects, 2) for subject in (a, b)]
+    lines = [
+        f"{a}-{b} 0 {subject}.txt 1\n" for a, b in combinations(subjects, 2) for subject in (a, b)
+    ]
     qrels.write_text("".join(lines))
     r = tmp_path / "r"
     said = decide(qrels, "--refutation", r)
@@ -262,7 +286,9 @@ def test_a_refutation_holds_of_its_own_pattern_only(tmp_path):
     smaller = json.loads(
         tamis("verify", save_pattern(tmp_path / "c.npy", np.eye(2)), r, "--json", status=1).stdout
     )
-    assert smaller["holds"] is False and smaller["why"] == "an element or a cut is not in the pattern"
+    assert (
+        smaller["holds"] is False and smaller["why"] == "an element or a cut is not in the pattern"
+    )
 
 
 TAMPERED = {

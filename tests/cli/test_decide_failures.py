@@ -32,7 +32,11 @@ BAD = {
         ["--dim", 3, "--hidden", 2],
         "it must be from 3 (the dimension)",
     ),
-    "hidden too large": (np.eye(3), ["--hidden", 10**18], "hidden size 1000000000000000000 was asked for"),
+    "hidden too large": (
+        np.eye(3),
+        ["--hidden", 10**18],
+        "hidden size 1000000000000000000 was asked for",
+    ),
     "hidden of a rectangle": (np.ones((2, 3)), ["--hidden", 4], "the pattern is 2 × 3"),
     "no time": (
         np.eye(3),
@@ -72,11 +76,15 @@ def test_files_that_are_no_patterns(tmp_path):
 def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path, option):
     pattern = save_pattern(tmp_path / "a.npy", HARD)
     before = digest(pattern)
-    itself = sentence_of(tamis("decide", pattern, *LONG, option, tmp_path / "." / "a.npy", status=2))
+    itself = sentence_of(
+        tamis("decide", pattern, *LONG, option, tmp_path / "." / "a.npy", status=2)
+    )
     assert "is the file that PATTERN reads" in itself and digest(pattern) == before
     nowhere = sentence_of(tamis("decide", pattern, *LONG, option, tmp_path / "no" / "w", status=3))
     assert nowhere.startswith(f"{option}: ") and "there is no folder" in nowhere
-    assert "is a directory" in sentence_of(tamis("decide", pattern, *LONG, option, tmp_path, status=2))
+    assert "is a directory" in sentence_of(
+        tamis("decide", pattern, *LONG, option, tmp_path, status=2)
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["a.npy"]
 
 
@@ -90,7 +98,9 @@ def test_a_short_time_limit_leaves_it_open_with_bounds(tmp_path):
     if said["upper"]:
         check_witness(HARD, w, said["upper"])
     text = tamis("decide", pattern, "--time-limit", 0.2).stdout
-    assert re.search(r"^verdict +open: (\d+ ≤ d_min ≤ \d+|d_min ≥ \d+, no witness was found)$", text, re.M)
+    assert re.search(
+        r"^verdict +open: (\d+ ≤ d_min ≤ \d+|d_min ≥ \d+, no witness was found)$", text, re.M
+    )
 
 
 @pytest.mark.parametrize("n", [2000, 20000])
@@ -104,7 +114,9 @@ def test_many_rows_do_not_outlast_the_limit_for_minutes(tmp_path, n):
 def test_no_folder_for_temporary_files_costs_only_the_solvers(tmp_path):
     pattern = save_pattern(tmp_path / "a.npy", np.maximum(HARD[:12, :12], np.eye(12)))
     environment = dict(os.environ, TMPDIR=str(tmp_path / "none"))
-    said = json.loads(tamis("decide", pattern, "--time-limit", 20, "--json", env=environment).stdout)
+    said = json.loads(
+        tamis("decide", pattern, "--time-limit", 20, "--json", env=environment).stdout
+    )
     assert said["lower"] >= 2 and said["upper"]
     if said["verdict"] == "open":
         assert "TMPDIR" in said["trials"][-1]["outcome"]
@@ -113,7 +125,18 @@ def test_no_folder_for_temporary_files_costs_only_the_solvers(tmp_path):
 def test_ctrl_c_gives_the_bounds_so_far(tmp_path):
     pattern, w, r = save_pattern(tmp_path / "a.npy", HARD), tmp_path / "w", tmp_path / "r"
     running = subprocess.Popen(
-        [program(), "decide", pattern, "--time-limit", "1e6", "--out", w, "--refutation", r, "--json"],
+        [
+            program(),
+            "decide",
+            pattern,
+            "--time-limit",
+            "1e6",
+            "--out",
+            w,
+            "--refutation",
+            r,
+            "--json",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -122,7 +145,9 @@ def test_ctrl_c_gives_the_bounds_so_far(tmp_path):
     shown, errors = running.communicate(timeout=60)
     assert running.returncode == -signal.SIGINT and errors == b""
     said = json.loads(shown)
-    assert said["verdict"] == "open" and said["interrupted"] and said["lower"] >= 2 and said["trials"]
+    assert (
+        said["verdict"] == "open" and said["interrupted"] and said["lower"] >= 2 and said["trials"]
+    )
     assert refutes(HARD, json.loads(r.read_text())) and w.exists() == (said["upper"] is not None)
     assert {p.name for p in tmp_path.iterdir()} <= {"a.npy", "w", "r"}
 
@@ -171,7 +196,10 @@ FILES = {
     "no grounds": (changed(grounds="because"), "grounds is 'because'; there are no such grounds"),
     "dimension in words": (changed(dim="one"), "dim must be a whole number"),
     "relations": (changed(relations=[{"a": 0}]), "no member relations[0].b"),
-    "row below 0": (changed(relations=[{"a": -2}]), "relations[0].a must be a whole number, at least 0"),
+    "row below 0": (
+        changed(relations=[{"a": -2}]),
+        "relations[0].a must be a whole number, at least 0",
+    ),
 }
 
 

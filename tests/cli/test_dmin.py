@@ -12,12 +12,13 @@ def dmin(*args):
 
 def test_a_search_reports_d_min_draws_and_p():
     found = dmin("--n", 64, "--k", 1, "--gamma", 1, "--eps1", 0.5, "--eps2", 1)
-    assert found["method"] == "search" and found["d_min"] % 8 == 0 and found["dim"] == found["d_min"] // 2
+    assert found["method"] == "search" and found["d"] % 8 == 0
+    assert found["d_min"] == found["d"] // 2  # columns
     (search,) = found["searches"]
     assert search["p"] == found["p"] == 1 / search["draws_at_d_min"]
     assert search["p_low"] < found["p"] < search["p_high"]
     # Every smaller d of the grid took all of its 64 draws.
-    assert found["draws"] == 64 * (found["d_min"] // 8 - 1) + search["draws_at_d_min"]
+    assert found["draws"] == 64 * (found["d"] // 8 - 1) + search["draws_at_d_min"]
     assert found["bound"]["vacuous"] and found["sharper_bound"]["d"] <= found["bound"]["d"]
 
 
@@ -42,12 +43,13 @@ def test_an_estimate_is_a_law_for_every_q():
     for law in found["laws"]:
         assert sum(law["probability"]) == pytest.approx(law["at_most"][-1])
         assert all(
-            low <= x <= high for low, x, high in zip(law["low"], law["at_most"], law["high"], strict=True)
+            low <= x <= high
+            for low, x, high in zip(law["low"], law["at_most"], law["high"], strict=True)
         )
         assert law["median_low"] <= law["median"]
         medians.append(law["median"])
     assert medians == sorted(medians, reverse=True)  # more redraws never need more dimensions
-    assert found["d_min"] == medians[5]
+    assert found["d"] == medians[5] == 2 * found["d_min"]
 
 
 def test_causal_patterns_and_windows():
@@ -72,7 +74,9 @@ def test_causal_patterns_and_windows():
 
 def test_the_table_says_both_dimensions_and_both_bounds():
     text = tamis("dmin", "--n", 32).stdout
-    assert "(m = " in text and "bound (6)" in text and "sharper" in text and "vacuous" in text
+    assert (
+        "columns (d = " in text and "bound (6)" in text and "sharper" in text and "vacuous" in text
+    )
     text = tamis("dmin", "--n", 32, "--method", "estimate", "--draws", 100).stdout
     assert "median" in text and "accepted" in text
 

@@ -47,7 +47,9 @@ def test_they_are_dropped_and_named(judged, command):
     (line,) = [line for line in lines if line.startswith("dropped ")]
     assert line.split(maxsplit=1)[1] == "3 topics without a relevant document: empty, junk, none"
     clean = judged.with_name("clean.qrels")
-    clean.write_text("".join(f"{x}\n" for x in JUDGED.splitlines() if not x.startswith(tuple(DROPPED))))
+    clean.write_text(
+        "".join(f"{x}\n" for x in JUDGED.splitlines() if not x.startswith(tuple(DROPPED)))
+    )
     said = json.loads(tamis(command, clean, *args[2:], "--json").stdout)
     assert said["dropped"] == [] and "\ndropped " not in tamis(command, clean, *args[2:]).stdout
 
@@ -56,7 +58,9 @@ def test_evidence_is_of_the_topics_that_are_left(judged, tmp_path):
     w, r = tmp_path / "w", tmp_path / "r"
     tamis("decide", judged, "--drop-empty", "--out", w, "--refutation", r)
     for evidence in (w, r):
-        said = json.loads(tamis("verify", judged, evidence, "--weak", "--drop-empty", "--json").stdout)
+        said = json.loads(
+            tamis("verify", judged, evidence, "--weak", "--drop-empty", "--json").stdout
+        )
         assert said["holds"] and said["dropped"] == DROPPED
         text = tamis("verify", judged, evidence, "--weak", "--drop-empty").stdout
         assert "\ndropped       3 topics without a relevant document: empty, junk, none\n" in text
@@ -68,7 +72,9 @@ def test_of_many_topics_some_are_named(tmp_path):
     judged.write_text("q 0 a 1\n" + "".join(f"\u202e{i} 0 a 0\n" for i in range(12)))
     text = tamis("pattern", judged, "--drop-empty").stdout
     assert "dropped   12 topics without a relevant document: " in text and "9 and 2 more\n" in text
-    assert len(json.loads(tamis("pattern", judged, "--drop-empty", "--json").stdout)["dropped"]) == 12
+    assert (
+        len(json.loads(tamis("pattern", judged, "--drop-empty", "--json").stdout)["dropped"]) == 12
+    )
 
 
 def test_it_is_refused_where_there_are_no_topics(judged, tmp_path):

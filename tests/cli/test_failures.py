@@ -26,7 +26,10 @@ USAGE = {
     "negative threads": (["info", "--threads=-2"], "--threads: '-2' is not"),
     "threads in words": (["--threads", "two", "info"], "--threads: 'two' is not"),
     "threads beyond int": (["info", "--threads", "99999999999999999999"], "is not a whole number"),
-    "unknown backend": (["info", "--backend", "gpu"], "--backend: there is no 'gpu'; available: cpu"),
+    "unknown backend": (
+        ["info", "--backend", "gpu"],
+        "--backend: there is no 'gpu'; available: cpu",
+    ),
     "unknown shell": (["completion", "tcsh"], "there is no 'tcsh'; available: bash, zsh, fish"),
     "unknown manual": (["manual", "pdf"], "there is no 'pdf'; available: man, markdown"),
     "layer not in trace": (["attend", DATA, "--dense", "--layer", "4"], "it has 3, 12, 21"),
@@ -50,7 +53,10 @@ USAGE = {
     ),
     "budget without a value": (["attend", DATA, "--budget"], "--budget: its value is missing"),
     "two budgets": (["attend", DATA, "--budget", "mass:0.05", "--budget", "topk:4"], "--budget"),
-    "out is a directory": (["attend", DATA, "--dense", "--out", "docs"], "--out: docs: is a directory"),
+    "out is a directory": (
+        ["attend", DATA, "--dense", "--out", "docs"],
+        "--out: docs: is a directory",
+    ),
     "out is nothing": (
         ["attend", DATA, "--dense", "--out", ""],
         "--out: the name of a file to write is empty",
@@ -134,7 +140,9 @@ def overlap(path):
 def duplicate(path):
     header, _ = header_and_data(path)
     text = json.dumps(header)
-    rewrite(path, text=(text[:-1] + ', "positions": ' + json.dumps(header["positions"]) + "}").encode())
+    rewrite(
+        path, text=(text[:-1] + ', "positions": ' + json.dumps(header["positions"]) + "}").encode()
+    )
 
 
 def past_the_end(path):
@@ -161,7 +169,10 @@ INPUT = {
         lambda path: rewrite(path, text=b'{"a":{"shape":' + b"[" * 100000),
         "shape of tensor 'a'",
     ),
-    "header of deep objects": (lambda path: rewrite(path, text=b'{"a":' * 100000), "has a field 'a'"),
+    "header of deep objects": (
+        lambda path: rewrite(path, text=b'{"a":' * 100000),
+        "has a field 'a'",
+    ),
     "overlapping tensors": (overlap, "layers."),
     "offsets past the end": (past_the_end, "layers.3.k"),
     "duplicate name": (duplicate, "positions"),
@@ -229,7 +240,9 @@ def damaged(tmp_path):
 
 
 def test_an_output_folder_that_is_missing_is_found_before_the_work(damaged, tmp_path):
-    done = tamis("attend", damaged, "--dense", "--out", tmp_path / "nowhere" / "out.safetensors", status=3)
+    done = tamis(
+        "attend", damaged, "--dense", "--out", tmp_path / "nowhere" / "out.safetensors", status=3
+    )
     assert f"--out: {tmp_path}/nowhere/out.safetensors: there is no folder" in sentence_of(done)
 
 
@@ -292,7 +305,9 @@ def slow_command(slow_trace, out, mode=("--dense",)):
 
 @pytest.mark.parametrize("mode", [["--dense"], ["--budget", "mass:0.05"]], ids=["dense", "budget"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_during_the_work_ends_by_the_signal_and_leaves_no_file(slow_trace, tmp_path, number, mode):
+def test_ctrl_c_during_the_work_ends_by_the_signal_and_leaves_no_file(
+    slow_trace, tmp_path, number, mode
+):
     running = subprocess.Popen(
         slow_command(slow_trace, tmp_path / "out.safetensors", mode), stderr=subprocess.PIPE
     )
@@ -332,7 +347,9 @@ def while_writing(trace, folder, seconds, **options):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"LD_PRELOAD": str(library)}, **options,
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while not any(p.name.startswith(".tamis-") and p.stat().st_size == size for p in folder.iterdir()):
+    while not any(
+        p.name.startswith(".tamis-") and p.stat().st_size == size for p in folder.iterdir()
+    ):
         if running.poll() is not None or time.monotonic() > deadline:
             running.kill()
             pytest.fail(f"no temporary file of {size} bytes appeared")
@@ -365,7 +382,10 @@ def test_a_second_signal_of_either_kind_ends_the_program_at_once(trace, tmp_path
 
 def test_a_signal_that_was_ignored_from_the_start_stays_ignored(trace, tmp_path):
     running = while_writing(
-        trace, tmp_path / "results", 1, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+        trace,
+        tmp_path / "results",
+        1,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=60)
@@ -376,7 +396,9 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(trace, tmp_path)
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(slow_trace, tmp_path):
     out = tmp_path / "out.safetensors"
     ours, theirs = pty.openpty()
-    running = subprocess.Popen(slow_command(slow_trace, out), stdout=subprocess.DEVNULL, stderr=theirs)
+    running = subprocess.Popen(
+        slow_command(slow_trace, out), stdout=subprocess.DEVNULL, stderr=theirs
+    )
     os.close(theirs)
     shown = os.read(ours, 4096).decode()
     while not ("check" in shown and "left" in shown):

@@ -19,7 +19,13 @@ FILES = {
     "info": {"TRACE": READS},
     "attend": {"TRACE": READS, "--budget": READS, "--out": WRITES},
     "bench": {"--trace": READS},
-    "profile": {"TRACE": READS, "--against": READS, "--out": WRITES, "--rows": WRITES, "--vega": WRITES},
+    "profile": {
+        "TRACE": READS,
+        "--against": READS,
+        "--out": WRITES,
+        "--rows": WRITES,
+        "--vega": WRITES,
+    },
     "pattern": {"PATTERN": READS, "--trace": READS, "--out": WRITES},
     "realise": {"PATTERN": READS, "--out": WRITES},
     "verify": {"PATTERN": READS, "WITNESS": READS},
@@ -124,7 +130,11 @@ def files_of(command, folder, **given):
 def all_of(folder):
     """All names in the folder, with their types and contents."""
     return {
-        str(path): (path.lstat().st_ino, path.is_symlink(), path.read_bytes() if path.is_file() else b"")
+        str(path): (
+            path.lstat().st_ino,
+            path.is_symlink(),
+            path.read_bytes() if path.is_file() else b"",
+        )
         for path in folder.rglob("*")
     }
 
@@ -185,7 +195,9 @@ def test_what_lies_beside_a_store_is_the_stores(folder, option, suffix, exists):
 
 def test_names_of_temporary_files_are_not_taken(folder):
     out = folder / ".tamis-123-0.tmp"
-    expect_refused("realise", files_of("realise", folder, **{"--out": out}), folder, "--out", "temporary")
+    expect_refused(
+        "realise", files_of("realise", folder, **{"--out": out}), folder, "--out", "temporary"
+    )
     expect_refused("sweep", {"--store": out}, folder, "temporary")
 
 
@@ -242,20 +254,28 @@ def test_names_are_one_where_the_file_system_says_so(folder, tmp_path):
     place = tmp_path / "no-case"
     place.mkdir()
     for two, status in (("RESULT", 2), ("result2", 0), ("Result\u00e9", 0)):
-        files = files_of("decide", folder, **{"--out": place / "result", "--refutation": place / two})
+        files = files_of(
+            "decide", folder, **{"--out": place / "result", "--refutation": place / two}
+        )
         words = map(str, words_of("decide", files))
         env = os.environ | {"LD_PRELOAD": str(library)}
-        done = subprocess.run([program(), *words], capture_output=True, text=True, env=env, check=False)
+        done = subprocess.run(
+            [program(), *words], capture_output=True, text=True, env=env, check=False
+        )
         assert done.returncode == status, done.stderr
         assert ("--out and --refutation name the same file" in done.stderr) == (status == 2)
-        assert {path.name for path in place.iterdir()} <= ({"result", two} if status == 0 else set())
+        assert {path.name for path in place.iterdir()} <= (
+            {"result", two} if status == 0 else set()
+        )
         for path in place.iterdir():
             path.unlink()
 
 
 def test_files_of_their_own_are_written(folder):
     names = {"--out": "a", "--refutation": "A", "--problem": "a.json"}
-    tamis(*words_of("decide", files_of("decide", folder, **{k: folder / v for k, v in names.items()})))
+    tamis(
+        *words_of("decide", files_of("decide", folder, **{k: folder / v for k, v in names.items()}))
+    )
     assert (folder / "a").exists() and (folder / "A").exists()
     tamis("profile", folder / "TRACE", "--against", folder / "--against", "--out", folder / "p")
     tamis("verify", folder / "PATTERN", folder / "WITNESS", "--json")

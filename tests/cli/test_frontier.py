@@ -35,7 +35,10 @@ def test_points_are_those_of_realise(pattern):
         assert {k: one[k] for k in ("method", "norm_product", "max_logit")} == {
             k: point[k] for k in ("method", "norm_product", "max_logit")
         }
-        assert (one["paper_norm"], one["norm_lower_bound"]) == (said["paper_norm"], said["lower_bound"])
+        assert (one["paper_norm"], one["norm_lower_bound"]) == (
+            said["paper_norm"],
+            said["lower_bound"],
+        )
         assert (one["bound_6"], one["bound_sharper"]) == (said["bound_6"], said["bound_sharper"])
     assert said["lower_bound"] == pytest.approx(np.log(10) * 22 / 24, rel=1e-12)
     text = " ".join(tamis("frontier", "--help").stdout.split())
@@ -144,5 +147,7 @@ def test_bad_input_is_one_sentence(pattern, tmp_path, name):
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_work(pattern, tmp_path):
-    done = tamis("frontier", pattern, "--steps", 10**12, "--vega", tmp_path / "no" / "v.json", status=3)
+    done = tamis(
+        "frontier", pattern, "--steps", 10**12, "--vega", tmp_path / "no" / "v.json", status=3
+    )
     assert "--vega: " in sentence_of(done) and "there is no folder" in sentence_of(done)

@@ -130,7 +130,9 @@ def test_the_time_limit_holds_for_many_rows_and_columns(tmp_path):
     many = 90_000  # a megabyte, whose pairs take minutes
     path = tmp_path / "diagonal.mtx"
     entries = "".join(f"{i} {i}\n" for i in range(1, many + 1))
-    path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{many} {many} {many}\n{entries}")
+    path.write_text(
+        f"%%MatrixMarket matrix coordinate pattern general\n{many} {many} {many}\n{entries}"
+    )
     began = time.monotonic()
     done = tamis(
         "decide", path, "--time-limit", 2, "--no-solvers", "--threads", 1, "--json",
@@ -144,7 +146,9 @@ def test_the_time_limit_counts_from_the_start(tmp_path):
     lines = 1_000_000  # some tenths of a second
     path = tmp_path / "long.mtx"
     entries = "".join(f"{1 + i} {1 + i % 7}\n" for i in range(lines))
-    path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{lines} 7 {lines}\n{entries}")
+    path.write_text(
+        f"%%MatrixMarket matrix coordinate pattern general\n{lines} 7 {lines}\n{entries}"
+    )
     said = sentence_of(tamis("decide", path, "--time-limit", 0.001, status=3))
     assert said == f"{path}: cannot be read within the time limit of 0.001 seconds; give more"
 

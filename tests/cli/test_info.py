@@ -35,7 +35,8 @@ def test_every_target_that_runs_here_can_be_forced():
 
 
 @pytest.mark.parametrize(
-    "args", [("--json", "info"), ("info", "--json"), ("--threads", "1", "info", "--backend=cpu", "--json")]
+    "args",
+    [("--json", "info"), ("info", "--json"), ("--threads", "1", "info", "--backend=cpu", "--json")],
 )
 def test_global_options_work_before_and_after_the_command(args):
     assert json.loads(tamis(*args).stdout)["backend"] == "cpu"
@@ -56,7 +57,9 @@ def test_the_shipped_trace():
 def test_shapes_and_types_of_a_trace(dtype, tmp_path):
     tensors = make_tensors([5, 2], dtype=dtype, value_dim=24, queries=4)
     held = json.loads(
-        tamis("info", save_trace(tmp_path / "t.safetensors", tensors, causal=False), "--json").stdout
+        tamis(
+            "info", save_trace(tmp_path / "t.safetensors", tensors, causal=False), "--json"
+        ).stdout
     )
     assert held["causal"] is False and held["queries"] == 4
     assert held["positions"] == {"first": 0, "last": 199}

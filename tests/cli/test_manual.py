@@ -11,7 +11,9 @@ from conftest import ROOT, program, tamis
 
 MANUAL = tamis("manual", "markdown").stdout
 COMMANDS = re.findall(r"^## tamis (\S+)$", MANUAL, re.M)
-EXAMPLES = dict(zip(COMMANDS, re.findall(r"^Example:\n\n```sh\n(.+)\n```$", MANUAL, re.M), strict=True))
+EXAMPLES = dict(
+    zip(COMMANDS, re.findall(r"^Example:\n\n```sh\n(.+)\n```$", MANUAL, re.M), strict=True)
+)
 
 
 def test_docs_cli_is_what_the_program_prints():
@@ -52,7 +54,11 @@ def test_the_manual_page_is_valid_roff():
     if not shutil.which("groff"):
         pytest.skip("groff is not installed: not run")
     done = subprocess.run(
-        ["groff", "-man", "-Tascii", "-ww", "-z"], input=page, capture_output=True, text=True, check=False
+        ["groff", "-man", "-Tascii", "-ww", "-z"],
+        input=page,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

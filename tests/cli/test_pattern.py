@@ -103,7 +103,10 @@ USAGE = {
         ["pairs", "--n", 3, "--gamma", 2],
         "--gamma says nothing about pattern pairs, which takes --n",
     ),
-    "options with a file": ([DATA, "--n", 3], "--n is for patterns that are made (permutations, causal"),
+    "options with a file": (
+        [DATA, "--n", 3],
+        "--n is for patterns that are made (permutations, causal",
+    ),
     "k above n": (["causal", "--n", 3, "--k", 4], "k must be from 1 to n = 3"),
     "gamma below 1": (["causal", "--n", 3, "--k", 1, "--gamma", 0.5], "gamma = 0.5 was asked for"),
     "too large": (["pairs", "--n", 2**31], "of memory, so ask for a smaller one"),

@@ -30,7 +30,8 @@ def numpy_figures(tensors, layer, causal, scale, sinks=1, windows=(64, 256, 1024
     heads, queries, tokens = weights.shape
     seen = tensors["positions"] + 1 if causal else np.full(queries, tokens)
     figures = {
-        name: np.zeros((heads, queries)) for name in ("top1", "entropy", "sink", "effective_support")
+        name: np.zeros((heads, queries))
+        for name in ("top1", "entropy", "sink", "effective_support")
     }
     figures["window"] = np.zeros((heads, queries, len(windows)))
     bounds = np.zeros((heads, queries, len(EPS), 2), np.int64)
@@ -52,7 +53,9 @@ def numpy_figures(tensors, layer, causal, scale, sinks=1, windows=(64, 256, 1024
                         1, seen[i] - np.searchsorted(dropped, allowed, side="right")
                     )
                     places[h, i, e, side] = (
-                        seen[i] - min(sinks, seen[i]) - np.searchsorted(middle, allowed, side="right")
+                        seen[i]
+                        - min(sinks, seen[i])
+                        - np.searchsorted(middle, allowed, side="right")
                     )
     figures["effective_support"] = np.exp(figures["entropy"])
     return figures, bounds, places, seen
@@ -67,7 +70,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(f"{k}={v}" for k, v in case.items()))
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: "-".join(f"{k}={v}" for k, v in case.items())
+)
 def test_rows_are_those_of_f64_attention(tmp_path, case):
     case = dict(case)
     causal = case.pop("causal", True)
@@ -114,7 +119,9 @@ def check_curve(rows, tensors, layer, causal):
 
 
 def test_heads_are_quantiles_of_their_rows(tmp_path):
-    report = profile_json(DATA, "--out", tmp_path / "p.json", "--rows", tmp_path / "rows.safetensors")
+    report = profile_json(
+        DATA, "--out", tmp_path / "p.json", "--rows", tmp_path / "rows.safetensors"
+    )
     rows = load_file(tmp_path / "rows.safetensors")
     assert [(head["layer"], head["head"]) for head in report["heads"]] == [
         (layer, head) for layer in (3, 12, 21) for head in range(3)
@@ -195,7 +202,9 @@ def test_vega_holds_its_data(tmp_path):
     names = {chart["data"]["name"] for chart in spec["vconcat"]}
     assert names == {"growth", "laws", "collapse"} == set(data)
     assert len(data["laws"]) == 2 * len(report["heads"])
-    first = [row for row in data["growth"] if (row["layer"], row["head"], row["eps"]) == (12, 1, 0.01)]
+    first = [
+        row for row in data["growth"] if (row["layer"], row["head"], row["eps"]) == (12, 1, 0.01)
+    ]
     head = next(h for h in report["heads"] if (h["layer"], h["head"]) == (12, 1))
     assert [row["k"] for row in first] == [b["k_eps"]["median"] for b in head["growth"]]
     assert {row["figure"] for row in data["collapse"]} == {
@@ -215,7 +224,15 @@ def test_vega_shows_heads_in_their_order(tmp_path):
 
 def test_the_table_names_every_head_and_the_comparison_of_rules():
     text = tamis("profile", DATA, "--eps", "0.02").stdout
-    for part in ("layer 3\n", "layer 12\n", "layer 21\n", "k 2%", "alpha*n^C", "window", "Collapse"):
+    for part in (
+        "layer 3\n",
+        "layer 12\n",
+        "layer 21\n",
+        "k 2%",
+        "alpha*n^C",
+        "window",
+        "Collapse",
+    ):
         assert part in text
     assert "first-token mass" in text
     assert "mass of the first 4" in tamis("profile", DATA, "--eps", "0.02", "--sinks", "4").stdout
@@ -232,7 +249,10 @@ def test_the_table_names_every_head_and_the_comparison_of_rules():
 def test_against_itself_nothing_differs(tmp_path):
     tamis("profile", DATA, "--out", tmp_path / "p.json")
     text = tamis("profile", DATA, "--against", tmp_path / "p.json").stdout
-    assert "9 heads: 0 of another law, 0 whose intervals for C do not meet, median ratio of k 1." in text
+    assert (
+        "9 heads: 0 of another law, 0 whose intervals for C do not meet, median ratio of k 1."
+        in text
+    )
     report = profile_json(DATA, "--against", tmp_path / "p.json")
     heads = report["against"]["heads"]
     assert len(heads) == 9 and all(h["k_ratio"] == 1 and not h["law_differs"] for h in heads)
@@ -293,7 +313,10 @@ USAGE = {
     "layer not in trace": ([DATA, "--layer", "4"], "it has 3, 12, 21"),
     "out is the trace": ([DATA, "--out", DATA], "is the file that TRACE reads"),
     "out is a directory": ([DATA, "--out", "docs"], "--out: docs: is a directory"),
-    "two outputs in one file": ([DATA, "--out", "x.json", "--vega", "./x.json"], "name the same file"),
+    "two outputs in one file": (
+        [DATA, "--out", "x.json", "--vega", "./x.json"],
+        "name the same file",
+    ),
     "no such profile": ([DATA, "--against", "nowhere.json"], "nowhere.json"),
     "not a profile": ([DATA, "--against", "README.md"], "README.md: is not JSON"),
     "trace that is not there": (["nowhere.safetensors"], "nowhere.safetensors"),
@@ -318,7 +341,9 @@ def test_profiles_that_do_not_match_are_refused(tmp_path):
     out = tmp_path / "out.json"
     done = tamis("profile", DATA, "--against", tmp_path / "p.json", "--out", out, status=2)
     sentence = sentence_of(done)
-    assert f"--against {tmp_path / 'p.json'}: " in sentence and "has no head 0 of layer 3" in sentence
+    assert (
+        f"--against {tmp_path / 'p.json'}: " in sentence and "has no head 0 of layer 3" in sentence
+    )
     assert not out.exists()
     done = tamis(
         "profile", DATA, "--layer", "12", "--eps", "0.2", "--against", tmp_path / "p.json", status=2
@@ -355,14 +380,24 @@ def test_names_that_lead_nowhere_are_refused_in_words(tmp_path):
     loop.symlink_to(loop)
     for place in (loop / "x.json", tmp_path / ("n" * 300)):
         done = tamis(
-            "profile", DATA, "--out", place, "--vega", tmp_path / "v.json", "--rows", place, status=3
+            "profile",
+            DATA,
+            "--out",
+            place,
+            "--vega",
+            tmp_path / "v.json",
+            "--rows",
+            place,
+            status=3,
         )
         assert f"--out: {place}" in sentence_of(done)
 
 
 def test_ranges_of_length_are_those_of_all_heads(tmp_path):
     report = profile_json(DATA)
-    ranges = [[(b["n_low"], b["n_high"]) for b in head["rules"]["bins"]] for head in report["heads"]]
+    ranges = [
+        [(b["n_low"], b["n_high"]) for b in head["rules"]["bins"]] for head in report["heads"]
+    ]
     assert ranges == [ranges[0]] * len(ranges)
     flat = [end for part in ranges[0] for end in part]
     assert flat == sorted(flat)
@@ -390,7 +425,16 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
 
 
 def test_metadata_of_the_rows_say_where_they_come_from(trace, tmp_path):
-    tamis("profile", trace, "--rows", tmp_path / "rows.safetensors", "--windows", "3,9", "--sinks", "2")
+    tamis(
+        "profile",
+        trace,
+        "--rows",
+        tmp_path / "rows.safetensors",
+        "--windows",
+        "3,9",
+        "--sinks",
+        "2",
+    )
     with safe_open(tmp_path / "rows.safetensors", framework="np") as file:
         metadata = file.metadata()
         assert file.get_tensor("layers.3.window").shape[-1] == 2

@@ -67,7 +67,11 @@ def test_every_method_writes_what_it_reports(tmp_path, method, causal):
     assert (said["redraws"] > 0) == (method == "jl")
     with safe_open(out, "np") as file:
         kept = file.metadata()
-    assert kept["method"] == said["method"] and kept["seed"] == "3" and kept["format"] == "tamis-witness"
+    assert (
+        kept["method"] == said["method"]
+        and kept["seed"] == "3"
+        and kept["format"] == "tamis-witness"
+    )
     again = json.loads(tamis("verify", pattern, out, *flag, "--json").stdout)
     for name in ("margin", "norm_product", "max_logit", "arithmetic", "conditions", "dim"):
         assert again[name] == said[name]
@@ -95,7 +99,9 @@ def test_members_of_the_report_are_those_of_the_help(tmp_path):
     named = re.search(r"prints \{(.*?), \.\.\.\}", text).group(1).split(", ")
     assert len(named) > 10 and set(named) <= set(said)
     assert said["rows"] == said["columns"] == 16 and said["nonzeros"] == 32 and said["out"] is None
-    b = np.log(a / np.where(a > 0, a, np.inf).min(axis=1, keepdims=True), where=a > 0, out=np.zeros_like(a))
+    b = np.log(
+        a / np.where(a > 0, a, np.inf).min(axis=1, keepdims=True), where=a > 0, out=np.zeros_like(a)
+    )
     b = np.where(a > 0, b + np.log(10) + 1, 0)
     assert said["paper_norm"] == pytest.approx(np.linalg.norm(b, axis=1).max(), rel=1e-12)
     assert said["norm_lower_bound"] == pytest.approx(np.log(10) * 14 / 16, rel=1e-12)
@@ -155,7 +161,9 @@ def test_inputs_and_weights_give_the_same_logits(tmp_path, hidden):
     # The paper's weights do not depend on the pattern.
     other = save_pattern(tmp_path / "b.npy", cycles(16, 7))
     realise(other, "--method", "jl", "--dim", 16, "--hidden", hidden, "--out", tmp_path / "v")
-    assert all((load_file(tmp_path / "v")[name] == load_file(out)[name]).all() for name in ("w_q", "w_k"))
+    assert all(
+        (load_file(tmp_path / "v")[name] == load_file(out)[name]).all() for name in ("w_q", "w_k")
+    )
     tamis("verify", pattern, out)
 
 
@@ -196,7 +204,9 @@ def test_nothing_found_is_exit_1_and_no_file(tmp_path):
     assert "none was found" in done.stdout and done.stderr == "" and "wrote" not in done.stdout
     said = realise(pattern, "--dim", 1, *QUICK, "--out", out, status=1)
     assert not said["verified"] and said["out"] is None and said["arithmetic"] == []
-    assert all(said[name] is None for name in ("method", "dim", "max_logit", "norm_product", "margin"))
+    assert all(
+        said[name] is None for name in ("method", "dim", "max_logit", "norm_product", "margin")
+    )
     draws = ["--method", "jl", "--dim", 2, "--redraws", 5]
     failed = realise(pattern, *draws, "--out", out, status=1)
     assert failed["attempts"][0]["why"] == "no draw met the conditions"
@@ -228,16 +238,28 @@ BAD = {
     "eps2 infinite": (SQUARE, ["--eps2", "inf"], "eps2 is inf"),
     "weak with eps1": (SQUARE, ["--weak", "--eps1", 0.5], "--weak looks at neither"),
     "d above 2n": (SQUARE, ["--method", "jl", "--dim", 9], "from 1 to 8"),
-    "hidden below d": (SQUARE, ["--method", "jl", "--dim", 8, "--hidden", 15], "15 is below d = 16"),
+    "hidden below d": (
+        SQUARE,
+        ["--method", "jl", "--dim", 8, "--hidden", 15],
+        "15 is below d = 16",
+    ),
     "hidden without jl": (SQUARE, ["--dim", 4, "--hidden", 64], "only method jl"),
-    "jl of weak conditions": (SQUARE, ["--method", "jl", "--dim", 8, "--weak"], "needs eps1 and eps2"),
+    "jl of weak conditions": (
+        SQUARE,
+        ["--method", "jl", "--dim", 8, "--weak"],
+        "needs eps1 and eps2",
+    ),
     "jl of a rectangle": (np.ones((2, 3)), ["--method", "jl", "--dim", 2], "2 × 3"),
     "above the diagonal": (SQUARE, ["--causal"], "above the diagonal"),
     "causal rectangle": (np.ones((2, 3)), ["--causal"], "square"),
     "dimension 0": (SQUARE, ["--dim", 0], "dimension 0"),
     "moment in too few": (SQUARE, ["--method", "moment", "--dim", 3], "at least 4"),
     "norm 0": (SQUARE, ["--max-norm", 0], "above 0"),
-    "norm of weak conditions": (SQUARE, ["--max-norm", 9, "--weak"], "weak conditions hold at any scale"),
+    "norm of weak conditions": (
+        SQUARE,
+        ["--max-norm", 9, "--weak"],
+        "weak conditions hold at any scale",
+    ),
     "too many columns": (SQUARE, ["--dim", 10**11], "from 1 to 8"),
     "norm NaN": (SQUARE, ["--max-norm", "nan"], "above 0"),
     "no method": (SQUARE, ["--method", "magic"], "there is no 'magic'"),
@@ -264,7 +286,9 @@ def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
     assert "is the file that PATTERN reads" in sentence_of(itself) and digest(pattern) == before
     nowhere = tamis("realise", pattern, *long, "--out", tmp_path / "no" / "w", status=3)
     assert "--out: " in sentence_of(nowhere) and "there is no folder" in sentence_of(nowhere)
-    assert "is a directory" in sentence_of(tamis("realise", pattern, *long, "--out", tmp_path, status=2))
+    assert "is a directory" in sentence_of(
+        tamis("realise", pattern, *long, "--out", tmp_path, status=2)
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["a.npy"]
 
 

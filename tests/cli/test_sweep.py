@@ -18,7 +18,12 @@ def done(tmp_path_factory):
 
 def test_a_run_says_what_it_computed(done):
     store, said = done
-    assert (said["sweep"], said["points"], said["done"], said["failed"]) == ("fig3", POINTS, POINTS, 0)
+    assert (said["sweep"], said["points"], said["done"], said["failed"]) == (
+        "fig3",
+        POINTS,
+        POINTS,
+        0,
+    )
     assert said["computed"] == POINTS and said["seconds"] > 0 and said["store"] == str(store)
     assert len(said["results"]) == POINTS
     for point in said["results"]:
@@ -50,7 +55,18 @@ def test_threads_do_not_show(done, threads, tmp_path):
 
 def test_a_larger_grid_computes_what_is_missing(done, tmp_path):
     store = tmp_path / "s.sqlite"
-    small = ["sweep", "fig3", "--set", "n=32", "--set", "k=1", "--set", "matrices=2", "--set", "gamma=1"]
+    small = [
+        "sweep",
+        "fig3",
+        "--set",
+        "n=32",
+        "--set",
+        "k=1",
+        "--set",
+        "matrices=2",
+        "--set",
+        "gamma=1",
+    ]
     first = json.loads(tamis(*small, "--store", store, "--json").stdout)
     assert first["points"] == 4
     assert sweep(store)["computed"] == POINTS - 4
@@ -61,7 +77,17 @@ def test_a_larger_grid_computes_what_is_missing(done, tmp_path):
 
 
 def test_another_seed_is_another_point(tmp_path):
-    args = ["sweep", "fig3", "--set", "n=32", "--set", "matrices=1", "--store", tmp_path / "s", "--json"]
+    args = [
+        "sweep",
+        "fig3",
+        "--set",
+        "n=32",
+        "--set",
+        "matrices=1",
+        "--store",
+        tmp_path / "s",
+        "--json",
+    ]
     one = json.loads(tamis(*args).stdout)
     two = json.loads(tamis(*args, "--seed", 1).stdout)
     assert two["computed"] == one["computed"] == one["points"]
@@ -93,8 +119,12 @@ def test_a_report_tells_what_is_done_and_computes_nothing(done, tmp_path):
     assert "computed" not in told and "threads" not in told
     more = ["sweep", "fig3", *GRID[2:], "--set", "n=32,64,128,256", "--store", store, "--report"]
     part = json.loads(tamis(*more, "--json").stdout)
-    assert (part["points"], part["done"]) == (POINTS + 8, POINTS) and part["results"] == said["results"]
-    assert f"{POINTS} of {POINTS + 8} points done\n" in tamis(*more, "--vega", tmp_path / "v").stdout
+    assert (part["points"], part["done"]) == (POINTS + 8, POINTS) and part["results"] == said[
+        "results"
+    ]
+    assert (
+        f"{POINTS} of {POINTS + 8} points done\n" in tamis(*more, "--vega", tmp_path / "v").stdout
+    )
     assert json.loads((tmp_path / "v").read_text())
     assert store.read_bytes() == bytes_before
     assert "no such file" in sentence_of(tamis(*command(tmp_path / "none", "--report"), status=2))
@@ -106,7 +136,9 @@ def test_status_counts_by_sweep(done):
     assert (said["points"], said["done"], said["failed"]) == (POINTS, POINTS, 0)
     (fig3,) = said["sweeps"]
     assert fig3["sweep"] == "fig3" and fig3["missing"] == 0 and fig3["core_seconds"] > 0
-    assert f"{POINTS} of {POINTS} points done" in tamis("sweep", "status", "--store", done[0]).stdout
+    assert (
+        f"{POINTS} of {POINTS} points done" in tamis("sweep", "status", "--store", done[0]).stdout
+    )
 
 
 def test_the_chart_holds_its_data(done, tmp_path):
@@ -117,7 +149,9 @@ def test_the_chart_holds_its_data(done, tmp_path):
 
 def test_interrupted_it_keeps_what_is_done(tmp_path):
     store = tmp_path / "s.sqlite"
-    run = start("sweep", "fig3", "--set", "n=32,1024", "--set", "k=1", "--store", store, "--threads", 2)
+    run = start(
+        "sweep", "fig3", "--set", "n=32,1024", "--set", "k=1", "--store", store, "--threads", 2
+    )
     until(lambda: store.exists() and status(store)["points"] > 0)
     run.send_signal(signal.SIGINT)
     out, said = run.communicate(timeout=60)
@@ -148,9 +182,13 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
         run.send_signal(signal.SIGINT)
         out, said = run.communicate(timeout=60)
         assert (run.returncode, out) == (-signal.SIGINT, "") and said.count("\n") == 1
-        assert said.startswith(f"tamis: interrupted; what is done is kept in {store}, and the same command")
+        assert said.startswith(
+            f"tamis: interrupted; what is done is kept in {store}, and the same command"
+        )
         line = said.split(" goes on from there: ")[1]
-        again = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=True)
+        again = subprocess.run(
+            ["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=True
+        )
         assert again.stderr == ""
         store.unlink()
     ended = json.loads(again.stdout)
@@ -182,14 +220,23 @@ def test_a_store_in_use_is_read_but_not_written(tmp_path):
         (["fig3"], "--store is missing"),
         (["status"], "--store is missing"),
         (["status", "--store", "s", "--dry-run"], "status takes --store and --json alone"),
-        (["fig3", "--dry-run", "--report"], "--dry-run says what is to be computed, --report what was"),
+        (
+            ["fig3", "--dry-run", "--report"],
+            "--dry-run says what is to be computed, --report what was",
+        ),
         (["fig3", "--report"], "--store is missing"),
-        (["fig3", "--dry-run", "--vega", "v"], "--vega draws results, of which --dry-run makes none"),
+        (
+            ["fig3", "--dry-run", "--vega", "v"],
+            "--vega draws results, of which --dry-run makes none",
+        ),
         (["fig3", "--set", "width=3"], "fig3 has no axis 'width'; it has n, "),
         (["fig3", "--set", "n"], "--set: 'n' has no '='"),
         (["fig3", "--set", "n=3,x"], "'x' is not a number"),
         (["fig3", "--set", "n="], "'' is not a number"),
-        (["fig3", "--set", "n=1"], "the axis n of fig3 has the value 1; it takes whole numbers from"),
+        (
+            ["fig3", "--set", "n=1"],
+            "the axis n of fig3 has the value 1; it takes whole numbers from",
+        ),
         (["fig3", "--set", "n=64,64"], "the value 64 twice"),
         (["fig3", "--set", "n=64", "--set", "n=32"], "the axis n of fig3 is given twice"),
         (["fig3", "--set", "gamma=nan"], "the axis gamma of fig3 has the value nan"),

@@ -140,7 +140,12 @@ def test_ranks_do_not_show(count, done, tmp_path):
 
 def on_rank_1(words):
     """A command that starts the program, and on rank 1 first runs these shell commands."""
-    return ["bash", "-c", f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {words}; fi; exec "$@"', "bash"]
+    return [
+        "bash",
+        "-c",
+        f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {words}; fi; exec "$@"',
+        "bash",
+    ]
 
 
 def test_a_rank_that_dies_loses_only_its_point(tmp_path):
@@ -193,7 +198,9 @@ def test_errors_of_another_rank_end_all_ranks(tmp_path):
 def test_under_mpirun_only_rank_0_speaks(tmp_path):
     assert on_ranks(3, *command(tmp_path / "s", "--dry-run")).stdout.count("to compute") == 1
     on_ranks(2, *command(tmp_path / "s"))
-    assert on_ranks(3, "sweep", "status", "--store", tmp_path / "s").stdout.count("points done") == 1
+    assert (
+        on_ranks(3, "sweep", "status", "--store", tmp_path / "s").stdout.count("points done") == 1
+    )
 
 
 @pytest.mark.parametrize("rank", [0, 1])

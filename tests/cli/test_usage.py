@@ -21,9 +21,15 @@ def options_of(section):
 
 GLOBAL = list(options_of(MANUAL.split("\n## Global options\n")[1].split("\n## ")[0]))
 SECTIONS = {name: MANUAL.split(f"\n## tamis {name}\n")[1].split("\n## ")[0] for name in COMMANDS}
-OPTIONS = [(name, *option) for name, text in SECTIONS.items() for option in [*GLOBAL, *options_of(text)]]
+OPTIONS = [
+    (name, *option) for name, text in SECTIONS.items() for option in [*GLOBAL, *options_of(text)]
+]
 SWITCHES = [(command, name) for command, name, value in OPTIONS if not value]
-VALUED = [(command, name) for command, name, value in OPTIONS if value and name not in ("--layer", "--set")]
+VALUED = [
+    (command, name)
+    for command, name, value in OPTIONS
+    if value and name not in ("--layer", "--set")
+]
 
 
 def test_the_manual_was_understood():
@@ -62,7 +68,10 @@ def test_an_option_is_given_once_and_its_value_is_there(command, option):
 )
 def test_the_first_of_two_values_is_not_lost(options, tmp_path):
     done = tamis("attend", DATA, "--dense", *options, status=2, cwd=tmp_path)
-    assert sentence_of(done) == "--out: is given more than once; give it once (see tamis attend --help)"
+    assert (
+        sentence_of(done)
+        == "--out: is given more than once; give it once (see tamis attend --help)"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -99,7 +108,9 @@ def error_of(code, status, *args, **options):
     """The one object on standard output; standard error must hold the same sentence."""
     done = tamis(*args, status=status, **options)
     error = json.loads(done.stdout)
-    assert error == {"error": {"code": code, "message": done.stderr.removeprefix("tamis: ").rstrip("\n")}}
+    assert error == {
+        "error": {"code": code, "message": done.stderr.removeprefix("tamis: ").rstrip("\n")}
+    }
     assert done.stderr.startswith("tamis: ") and done.stderr.count("\n") == 1
     return error["error"]["message"]
 
@@ -135,7 +146,9 @@ def test_failed_points_are_in_the_object_of_the_sweep(tmp_path):
     tensors["layers.3.k"][:] = np.nan
     trace = save_trace(tmp_path / "t", tensors)
     grid = ["--set", "n=256", "--set", "replicates=1", "--set", "queries=1"]
-    done = tamis("sweep", "window", "--trace", trace, *grid, "--store", tmp_path / "s", "--json", status=3)
+    done = tamis(
+        "sweep", "window", "--trace", trace, *grid, "--store", tmp_path / "s", "--json", status=3
+    )
     said = json.loads(done.stdout)
     assert said["failed"] > 0 and "error" not in said
     assert "points failed: " in done.stderr and done.stderr.count("\n") == 1

@@ -83,7 +83,10 @@ def test_what_a_witness_claims_is_shown_and_not_believed(tmp_path, name):
     assert not said["holds"] and said["conditions"] == STRICT and said["claimed"] == claimed
     assert said["margin"] == pytest.approx(margins(a, scale * logits).min(), rel=1e-9)
     text = tamis("verify", pattern, w, status=1).stdout
-    assert "conditions    eps1 0.1, eps2 1\nclaimed       " in text and "(not checked; --as-claimed" in text
+    assert (
+        "conditions    eps1 0.1, eps2 1\nclaimed       " in text
+        and "(not checked; --as-claimed" in text
+    )
     said = json.loads(tamis("verify", pattern, w, "--as-claimed", "--json").stdout)
     assert said["holds"] and said["conditions"] == said["claimed"] == claimed
     assert "claimed       the same" in tamis("verify", pattern, w, "--as-claimed").stdout
@@ -105,7 +108,9 @@ def test_options_stand_above_what_the_witness_claims(tmp_path):
     tight = margins(a, logits, 0.1, 0.01).min()
     assert tight < 0
     for claim in ([], ["--as-claimed"]):
-        assert margin("--eps1", 0.5, *claim) == pytest.approx(margins(a, logits, 0.5, 1).min(), rel=1e-9)
+        assert margin("--eps1", 0.5, *claim) == pytest.approx(
+            margins(a, logits, 0.5, 1).min(), rel=1e-9
+        )
         assert margin("--eps2", 0.01, *claim, status=1) == pytest.approx(tight, rel=1e-9)
 
 
@@ -145,8 +150,18 @@ BAD = {
         "every element must be finite",
     ),
     "no witness": (np.eye(2), {"z": np.eye(2)}, [], "holds no witness"),
-    "eps1 too large": (np.eye(2), {"q": np.eye(2), "k": np.eye(2)}, ["--eps1", 1], "eps1 is 1; it must be"),
-    "eps2 zero": (np.eye(2), {"q": np.eye(2), "k": np.eye(2)}, ["--eps2", 0], "eps2 is 0; it must be"),
+    "eps1 too large": (
+        np.eye(2),
+        {"q": np.eye(2), "k": np.eye(2)},
+        ["--eps1", 1],
+        "eps1 is 1; it must be",
+    ),
+    "eps2 zero": (
+        np.eye(2),
+        {"q": np.eye(2), "k": np.eye(2)},
+        ["--eps2", 0],
+        "eps2 is 0; it must be",
+    ),
     "weak with eps1": (
         np.eye(2),
         {"q": np.eye(2), "k": np.eye(2)},

@@ -62,7 +62,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 
 #endif
 
-namespace tamis::testing {
+namespace tamis::test {
 
 std::int64_t allocations() { return count; }
 
@@ -73,4 +73,4 @@ FailingAllocation::FailingAllocation(std::int64_t before) {
 FailingAllocation::~FailingAllocation() { until_failure = -1; }
 bool FailingAllocation::failed() const { return has_failed; }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

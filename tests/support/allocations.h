@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// Number of calls of operator new so far, on all threads.
 std::int64_t allocations();
@@ -21,4 +21,4 @@ class FailingAllocation {
   [[nodiscard]] bool failed() const;
 };
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 void put(DType dtype, std::byte* at, float x) {
@@ -226,4 +226,4 @@ void expect_within_bound(const Problem& problem, const Answer& reference,
   }
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -12,7 +12,7 @@
 
 #include "support/certificates/kinds.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 struct Case {
   Shape shape;
@@ -69,4 +69,4 @@ Answer reference_answer(const Problem& problem);
 void expect_within_bound(const Problem& problem, const Answer& reference,
                          std::span<const float> out, std::span<const float> lse);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

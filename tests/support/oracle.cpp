@@ -27,7 +27,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr double u = 0x1p-53;
@@ -218,4 +218,4 @@ double distance(std::span<const float> out, const ExactRow& exact) {
   return std::sqrt(squares) / up;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

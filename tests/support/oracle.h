@@ -9,7 +9,7 @@
 
 #include <tamis/attention.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// Exact attention of one row.
 struct ExactRow {
@@ -60,4 +60,4 @@ double total_variation(std::span<const float> weights, const ExactRow& exact);
 /// ‖out − exact‖₂, rounded down; NaN if `out` holds a NaN.
 double distance(std::span<const float> out, const ExactRow& exact);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -21,7 +21,7 @@ extern const LabKernels lab_avx512_emulated_kernels;
 }  // namespace tamis::lab::kernels
 #endif
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// The kernels that can run here for a target, emulated if need be, or null.
 inline const kernels::Kernels* runnable(const kernels::KernelTarget& target) {
@@ -85,4 +85,4 @@ void for_each_target(Check check) {
   targets_reported = true;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -31,10 +31,14 @@ def widths(texts):
         | {"font": {"value": "sans-serif"}}
         for words, weight in [*texts, ("", "normal")]
     ]
-    groups = [{"type": "group", "marks": [{"type": "text", "encode": {"enter": mark}}]} for mark in marks]
+    groups = [
+        {"type": "group", "marks": [{"type": "text", "encode": {"enter": mark}}]} for mark in marks
+    ]
     layout = {"columns": len(groups), "padding": 0, "align": "none", "bounds": "full"}
     drawn = vl_convert.vega_to_svg({"padding": 0, "layout": layout, "marks": groups})
-    places = re.findall(r'<g transform="translate\(([\d.]+),[\d.]+\)"><path class="background"', drawn)
+    places = re.findall(
+        r'<g transform="translate\(([\d.]+),[\d.]+\)"><path class="background"', drawn
+    )
     starts = [float(place) for place in places[-len(groups) :]]
     return {text: (b - a) / SIZE for text, a, b in zip(texts, starts, starts[1:], strict=False)}
 
@@ -87,7 +91,9 @@ def expect_room(svg):
     texts, (width, height) = texts_of(svg, WIDER)
     assert len(texts) > 5
     assert [t for t in texts if "…" in t.words] == []
-    assert [t for t in texts if t.left < 0 or t.right > width or t.top < 0 or t.bottom > height] == []
+    assert [
+        t for t in texts if t.left < 0 or t.right > width or t.top < 0 or t.bottom > height
+    ] == []
     lines = sorted((t for t in texts if t.bottom - t.top < 1), key=lambda t: (t.top, t.left))
     assert [
         (a.words, b.words)

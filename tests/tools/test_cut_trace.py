@@ -38,14 +38,17 @@ def test_the_input_is_never_overwritten(trace, tmp_path):
     link.symlink_to(trace.name)
     for output in (trace, link):
         assert (
-            cut(trace, output, status=2) == f"cut_trace: {output}: is the input itself; give another name\n"
+            cut(trace, output, status=2)
+            == f"cut_trace: {output}: is the input itself; give another name\n"
         )
     assert digest(trace) == before and link.is_symlink()
 
 
 @pytest.mark.parametrize("name", ["layers.x", "layers.x.q", "layers.3.queries", "layers.-3.q"])
 def test_a_tensor_that_is_no_part_of_a_trace_is_named(name, tmp_path):
-    path = save_trace(tmp_path / "bad.safetensors", make_tensors([3]) | {name: np.ones(1, np.float32)})
+    path = save_trace(
+        tmp_path / "bad.safetensors", make_tensors([3]) | {name: np.ones(1, np.float32)}
+    )
     said = cut(path, tmp_path / "out", status=2)
     assert (
         said.startswith(f"cut_trace: {path}: tensor '{name}' is no part of a trace")
@@ -56,7 +59,9 @@ def test_a_tensor_that_is_no_part_of_a_trace_is_named(name, tmp_path):
 
 def test_a_file_without_layers_is_refused(tmp_path):
     path = save_trace(tmp_path / "none.safetensors", {"positions": np.zeros(1, np.int64)})
-    assert cut(path, tmp_path / "out", status=2).startswith(f"cut_trace: {path}: the trace has no layers")
+    assert cut(path, tmp_path / "out", status=2).startswith(
+        f"cut_trace: {path}: the trace has no layers"
+    )
 
 
 def test_a_missing_input_is_refused(tmp_path):

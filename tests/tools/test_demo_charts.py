@@ -26,7 +26,9 @@ def heads():
         for head in HEADS:
             weights = random.random((64, demo_charts.BINS))
             curve = np.stack([0.8 * share, 0.9 * share, share])
-            yield SimpleNamespace(layer=layer, head=head, map=weights, curve=curve, keys_for_95=1234)
+            yield SimpleNamespace(
+                layer=layer, head=head, map=weights, curve=curve, keys_for_95=1234
+            )
 
 
 def growth():
@@ -36,7 +38,12 @@ def growth():
             "layer": layer,
             "head": head,
             "growth": [
-                {"n": n, "k_eps": {"p10": n / 99, "median": n / 9, "p90": n}, "law": n / 8, "null": n / 3}
+                {
+                    "n": n,
+                    "k_eps": {"p10": n / 99, "median": n / 9, "p90": n},
+                    "law": n / 8,
+                    "null": n / 3,
+                }
                 for n in lengths
             ],
         }
@@ -80,7 +87,9 @@ def trades():
 
 
 CHARTS = {
-    "map": lambda c: c.map_chart(next(heads()), np.linspace(1000, TOKENS - 1, 64), TOKENS, 800, 600),
+    "map": lambda c: c.map_chart(
+        next(heads()), np.linspace(1000, TOKENS - 1, 64), TOKENS, 800, 600
+    ),
     "error": lambda c: c.error_chart(errors()),
     "curve": lambda c: c.curve_chart(list(heads()), TOKENS),
     "growth": lambda c: c.growth_chart(growth()),
@@ -100,7 +109,9 @@ def test_texts_of_the_demos_charts_have_room(name):
 def fig3(folder):
     axes = ["n=32,48,64", "k=1,2", "gamma=1", "eps1=0.5", "matrices=2", "step=4"]
     words = [word for axis in axes for word in ("--set", axis)]
-    tamis("sweep", "fig3", *words, "--store", folder / "s.sqlite", "--vega", folder / "fig3.vl.json")
+    tamis(
+        "sweep", "fig3", *words, "--store", folder / "s.sqlite", "--vega", folder / "fig3.vl.json"
+    )
     return folder / "fig3.vl.json"
 
 

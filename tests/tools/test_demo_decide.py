@@ -17,7 +17,10 @@ sys.path.insert(0, str(ROOT / "tools"))
 def decided(folder, name, pattern, *options):
     """The files that tools/demo.sh leaves in the folder."""
     (folder / (name + pattern.suffix)).write_bytes(pattern.read_bytes())
-    files = {"witness": folder / f"{name}.safetensors", "refutation": folder / f"{name}.refutation.json"}
+    files = {
+        "witness": folder / f"{name}.safetensors",
+        "refutation": folder / f"{name}.refutation.json",
+    }
     places = ["--out", files["witness"], "--refutation", files["refutation"], "--json"]
     (folder / f"{name}.decide.json").write_text(tamis("decide", pattern, *options, *places).stdout)
     for kind, file in files.items():
@@ -72,7 +75,9 @@ def test_evidence_that_is_wrong_is_counted_out(folder):
     assert recipes.refuted is False
     text = demo_decide.section([identity, pairs, recipes])
     witnesses = sum(bool(one.witness) for one in (identity, pairs, recipes))
-    assert f"{witnesses - 1} of {witnesses} witnesses hold" in text and "in the pattern 0 hold" in text
+    assert (
+        f"{witnesses - 1} of {witnesses} witnesses hold" in text and "in the pattern 0 hold" in text
+    )
     assert text.count("does not hold; holds") == 4
 
 
@@ -87,7 +92,9 @@ def test_the_section_names_documents_and_links_its_files(folder):
     for file in folder.iterdir():
         if "verify" not in file.name:
             assert f'href="{file.name}"' in text
-    assert text.count("href=") == len([file for file in folder.iterdir() if "verify" not in file.name])
+    assert text.count("href=") == len(
+        [file for file in folder.iterdir() if "verify" not in file.name]
+    )
 
 
 def test_what_is_open_or_a_solvers_word_is_said_to_be(folder):
@@ -99,7 +106,9 @@ def test_what_is_open_or_a_solvers_word_is_said_to_be(folder):
     one.refutation, one.verdicts["refutation"] = {"grounds": "solver"}, False
     text = demo_decide.section([one])
     assert "<b>2 to 5</b>, open" in text and "(a solver's word, not a proof)" in text
-    assert "not looked up; does not hold" in text and "of 0 refutations" in text and "<svg" not in text
+    assert (
+        "not looked up; does not hold" in text and "of 0 refutations" in text and "<svg" not in text
+    )
     one.report["upper"], one.report["evidence"]["upper"], one.witness = None, None, {}
     text = demo_decide.section([one])
     assert "<b>at least 2</b>, open" in text and "No witness was found." in text

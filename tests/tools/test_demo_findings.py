@@ -18,7 +18,9 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("demo")
     trace = save_trace(made / "trace.safetensors", make_tensors([0, 1], tokens=600, queries=60))
     for name, mode in ("dense", ["--dense"]), ("mass-0.05", ["--budget", "mass:0.05"]):
-        done = tamis("attend", trace, *mode, "--check", "--out", made / f"{name}.safetensors", "--json")
+        done = tamis(
+            "attend", trace, *mode, "--check", "--out", made / f"{name}.safetensors", "--json"
+        )
         (made / f"{name}.json").write_text(done.stdout)
     tamis("profile", trace, "--out", made / "profile.json")
     tamis("pattern", "banded", "--n", 12, "--reach", 1, "--out", made / "ring.mtx")
@@ -29,7 +31,12 @@ def folder(tmp_path_factory):
     done = tamis("frontier", made / "ring.mtx", "--dims", "1,5,6", "--steps", 300, "--json")
     (made / "frontier.json").write_text(done.stdout)
     (made / "recipes.qrels").write_bytes((ROOT / "data" / "recipes.qrels").read_bytes())
-    places = ["--out", made / "recipes.safetensors", "--refutation", made / "recipes.refutation.json"]
+    places = [
+        "--out",
+        made / "recipes.safetensors",
+        "--refutation",
+        made / "recipes.refutation.json",
+    ]
     done = tamis("decide", made / "recipes.qrels", *places, "--json")
     (made / "recipes.decide.json").write_text(done.stdout)
     (made / "commands.txt").write_text("")
@@ -38,8 +45,16 @@ def folder(tmp_path_factory):
 
 def printed(folder, *options):
     dense = [folder / "trace.safetensors", folder / "dense.safetensors", folder / "dense.json"]
-    command = [sys.executable, ROOT / "tools" / "demo_page.py", *dense, "--page", folder / "index.html"]
-    done = subprocess.run([*command, "--head", "0:1", *options], capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        ROOT / "tools" / "demo_page.py",
+        *dense,
+        "--page",
+        folder / "index.html",
+    ]
+    done = subprocess.run(
+        [*command, "--head", "0:1", *options], capture_output=True, text=True, check=True
+    )
     # Lines may break anywhere, and a space precedes percent signs.
     return " ".join(done.stdout.split())
 
@@ -65,16 +80,27 @@ def percent(share):
 
 def test_the_sentences_hold_the_numbers_of_the_reports(folder):
     words = everything(folder)
-    sparse, profile, frontier = (said(folder, name) for name in ("mass-0.05", "profile", "frontier"))
+    sparse, profile, frontier = (
+        said(folder, name) for name in ("mass-0.05", "profile", "frontier")
+    )
     shares = [head["share"]["median"] for head in profile["heads"]]
     assert f"needs {percent(min(shares))} to {percent(max(shares))} of the keys" in words
     assert f"of {len(shares)} heads" in words
-    assert f"mass:0.05: half of the queries read at most {percent(sparse['bytes']['median'])} of" in words
+    assert (
+        f"mass:0.05: half of the queries read at most {percent(sparse['bytes']['median'])} of"
+        in words
+    )
     assert f"Proven: τ at most {percent(sparse['tau']['median'])}, output off by" in words
     assert f"true: {sparse['error']['true']['median']:.2g}, and" in words
-    assert f"Budget met by {sparse['reached']['met']} of {sum(sparse['reached'].values())}." in words
+    assert (
+        f"Budget met by {sparse['reached']['met']} of {sum(sparse['reached'].values())}." in words
+    )
     assert f"violated: 0 of {said(folder, 'dense')['queries'] + sparse['queries']:,}." in words
-    assert "1 of 1 witnesses hold" in words and "5 (ring)" in words and "3 (topics and recipes)" in words
+    assert (
+        "1 of 1 witnesses hold" in words
+        and "5 (ring)" in words
+        and "3 (topics and recipes)" in words
+    )
     found = [point for point in frontier["points"] if point["verified"]]
     assert f"{found[0]['norm_product']:.3g} in {found[0]['dim']}" in words and found[0]["dim"] > 1
 
@@ -90,7 +116,9 @@ def test_the_sentences_turn_with_the_reports(folder, tmp_path):
     change("recipes.decide", lower=2, upper=5)
     change("dense", violations=7)
     profile = said(folder, "profile")
-    for head, law in zip(profile["heads"], ["log"] + ["power"] * len(profile["heads"]), strict=False):
+    for head, law in zip(
+        profile["heads"], ["log"] + ["power"] * len(profile["heads"]), strict=False
+    ):
         head["law"] = law
     change("profile", heads=profile["heads"])
     words = everything(tmp_path)

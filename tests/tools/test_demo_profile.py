@@ -17,7 +17,15 @@ def make_page(folder, trace, profile):
     result, report = folder / "dense.safetensors", folder / "dense.json"
     done = tamis("attend", trace, "--dense", "--check", "--out", result, "--json")
     report.write_text(done.stdout)
-    command = [sys.executable, ROOT / "tools" / "demo_page.py", trace, result, report, "--profile", profile]
+    command = [
+        sys.executable,
+        ROOT / "tools" / "demo_page.py",
+        trace,
+        result,
+        report,
+        "--profile",
+        profile,
+    ]
     page = folder / "index.html"
     done = subprocess.run(
         [*command, "--page", page, "--head", "0:1"], capture_output=True, text=True, check=False
@@ -32,7 +40,9 @@ def test_too_few_queries_for_laws_and_rules_are_said(tmp_path, queries):
     done, page = make_page(tmp_path, trace, tmp_path / "p.json")
     assert done.returncode == 0, done.stderr
     text = page.read_text()
-    assert "No head has an exponent C" in text and "No head of this trace has queries enough" in text
+    assert (
+        "No head has an exponent C" in text and "No head of this trace has queries enough" in text
+    )
     assert "nan" not in text.split("How sparse, and by which law")[1].split("<figure")[0]
 
 
@@ -57,7 +67,10 @@ def test_heads_without_a_rule_are_left_out_of_the_comparison(tmp_path):
     for rule in demo_profile.RULES:  # as in a head with too few calibration rows
         own = profile["heads"][0]["rules"][rule]
         own["alpha"], own["rank"] = None, own["rows"] + 1
-        profile["heads"][1]["rules"][rule] |= {"mean_keys": None, "held_out": {"rows": 0, "covered": 0}}
+        profile["heads"][1]["rules"][rule] |= {
+            "mean_keys": None,
+            "held_out": {"rows": 0, "covered": 0},
+        }
     part = demo_profile.rules_section(profile, "1 %", "p.json")
     assert "2 heads have too few queries" in part
     kept = [head["rules"]["power"] for head in profile["heads"][2:]]

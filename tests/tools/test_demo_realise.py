@@ -16,7 +16,9 @@ def realised(folder):
     names = ["ring"]
     tamis("pattern", "banded", "--n", "12", "--reach", "1", "--out", folder / "ring.mtx")
     options = ["--dim", "5", "--steps", "300", "--out", folder / "ring.safetensors", "--json"]
-    (folder / "ring.realise.json").write_text(tamis("realise", folder / "ring.mtx", *options).stdout)
+    (folder / "ring.realise.json").write_text(
+        tamis("realise", folder / "ring.mtx", *options).stdout
+    )
     done = tamis("verify", folder / "ring.mtx", folder / "ring.safetensors", "--json")
     (folder / "ring.verify.json").write_text(done.stdout)
     done = tamis("frontier", folder / "ring.mtx", "--dims", "1,5", "--steps", "300", "--json")
@@ -40,7 +42,9 @@ def test_a_witness_that_misses_is_counted_out(tmp_path):
     q, k = np.array([[3.0], [0.0]]), np.array([[1.0], [0.0]])
     # Row 0 has 3 - log 10 to spare. Row 1 is off by log 2 where it needs 1.
     assert demo_realise.least_slack(pattern, q, k, conditions) == pytest.approx(1 - np.log(2))
-    assert demo_realise.least_slack(pattern, q / 2, k, conditions) == pytest.approx(1.5 - np.log(10))
+    assert demo_realise.least_slack(pattern, q / 2, k, conditions) == pytest.approx(
+        1.5 - np.log(10)
+    )
 
 
 def test_the_section_shows_dimensions_where_nothing_was_found(tmp_path):

@@ -20,7 +20,14 @@ AXES = ["n=32,48,64,96", "k=1", "eps1=0.5", "matrices=2", "step=4"]
 def small_sweep(folder):
     words = [word for axis in AXES for word in ("--set", axis)]
     done = tamis(
-        "sweep", "fig3", *words, "--store", folder / "s.sqlite", "--vega", folder / "fig3.vl.json", "--json"
+        "sweep",
+        "fig3",
+        *words,
+        "--store",
+        folder / "s.sqlite",
+        "--vega",
+        folder / "fig3.vl.json",
+        "--json",
     )
     (folder / "fig3.json").write_text(done.stdout)
     return json.loads(done.stdout)

@@ -15,7 +15,11 @@ def required():
     """Packages that the benchmarks install elsewhere, by the names in their list."""
 
     lines = (ROOT / "bench" / "peers.txt").read_text().splitlines()
-    return {re.split(r"[^\w.-]", line)[0].replace("-", "_") for line in lines if not line.startswith("#")}
+    return {
+        re.split(r"[^\w.-]", line)[0].replace("-", "_")
+        for line in lines
+        if not line.startswith("#")
+    }
 
 
 def test_no_script_hides_a_module_of_python_or_of_a_package():

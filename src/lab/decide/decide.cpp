@@ -37,8 +37,7 @@ void check_options(const Pattern& pattern, const DecideOptions& options) {
   if (pattern.rows != pattern.cols)
     core::fail(Code::usage,
                "a hidden size was asked for, but the pattern is {} × {}; queries and keys share "
-               "inputs only if "
-               "it is square",
+               "inputs only if it is square",
                pattern.rows, pattern.cols);
   if (*options.hidden < options.dim.value_or(1) || *options.hidden > most_numbers / longest)
     core::fail(Code::usage,
@@ -122,10 +121,10 @@ Decision decide(const Pattern& pattern, const DecideOptions& options,
                                      : decide_kinds(pattern, options, clock);
   if (!options.witness) decision.witness.reset();
   if (decision.witness && pattern.rows == pattern.cols && !decision.witness->has_inputs()) {
-    decision::add_paper_form(*decision.witness, options.hidden.value_or(2 * *decision.upper));
+    decision.witness = decision::with_paper_form(std::move(*decision.witness),
+                                                 options.hidden.value_or(2 * *decision.upper));
     check_paper_form(pattern, decision, options.threads);
   }
-  if (decision.witness) decision.witness->made_by["method"] = decision.method;
   decision.verdict = verdict_of(decision, options);
   decision.interrupted = clock.interrupted();
   decision.seconds = clock.elapsed();

@@ -35,7 +35,7 @@ void fill(Witness& w, std::int64_t n, std::int64_t dim, std::int64_t hidden) {
 
 }  // namespace
 
-void add_paper_form(Witness& witness, std::int64_t hidden) {
+Witness with_paper_form(Witness witness, std::int64_t hidden) {
   const std::int64_t n = witness.q.info().shape[0];
   const std::int64_t dim = witness.q.info().shape[1];
   if (hidden < std::min(2 * dim, n))
@@ -57,6 +57,7 @@ void add_paper_form(Witness& witness, std::int64_t hidden) {
   } else {
     fill<double>(witness, n, dim, hidden);
   }
+  return witness;
 }
 
 }  // namespace tamis::lab::decision

@@ -7,9 +7,10 @@
 
 namespace tamis::lab::decision {
 
-/// Adds x, w_q and w_k of hidden size H = d_hid to a witness of n queries and n keys of d columns,
-/// without rounding. If H ≥ 2d, then x = [q | k]; else, if H ≥ n, x is the identity; further
-/// columns are zero. Takes n·H + 2·H·d numbers of the type of q. Throws `usage` for any other H.
-void add_paper_form(Witness& witness, std::int64_t hidden);
+/// Returns the witness of n queries and n keys of d columns with x, w_q and w_k of hidden size
+/// H = d_hid, without rounding. If H ≥ 2d, then x = [q | k]; else, if H ≥ n, x is the identity;
+/// further columns are zero. Takes n·H + 2·H·d numbers of the type of q. Throws `usage` for any
+/// other H.
+[[nodiscard]] Witness with_paper_form(Witness witness, std::int64_t hidden);
 
 }  // namespace tamis::lab::decision

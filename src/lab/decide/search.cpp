@@ -93,11 +93,17 @@ void BoundSearch::raise(Refutation refutation) {
 
 bool BoundSearch::accept(const Started& started, realisation::Sealed sealed, std::int64_t dim,
                          const char* method) {
+  const Verification verification = sealed.verification();
+  return accept(started, std::move(sealed).release(), verification, dim, method);
+}
+
+bool BoundSearch::accept(const Started& started, Witness witness, const Verification& verification,
+                         std::int64_t dim, const char* method) {
   record(started, "a witness, verified");
   if (decision_.upper && *decision_.upper <= dim) return false;
   decision_.upper = dim;
-  decision_.witness = std::move(sealed.witness);
-  decision_.verification = sealed.verification;
+  decision_.witness = std::move(witness);
+  decision_.verification = verification;
   decision_.method = method;
   return true;
 }
@@ -122,7 +128,11 @@ bool BoundSearch::try_keys(Started started, const Keys& keys, const char* method
     return false;
   }
   return cancellable(started, [&] {
-    const realisation::Candidate candidate{pattern_.rows, pattern_.cols, keys.dim, {}, keys.k};
+    const realisation::Candidate candidate{.rows = pattern_.rows,
+                                           .cols = pattern_.cols,
+                                           .dim = keys.dim,
+                                           .k = keys.k,
+                                           .made_by = {{"method", method}}};
     auto sealed = realisation::seal_shortest(pattern_, weak_conditions, candidate, options_.threads,
                                              part.callback());
     if (sealed) return accept(started, std::move(*sealed), keys.dim, method);
@@ -139,14 +149,16 @@ void BoundSearch::line() {
     refute(started, std::move(*refutation), "none exists: " + grounds);
     return;
   }
-  realisation::Sealed sealed{std::move(std::get<Witness>(answer)), {}};
-  // Added here and not at the end, because for many rows verifying takes most of the time.
-  if (options_.hidden && sealed.witness.has_queries())
-    add_paper_form(sealed.witness, *options_.hidden);
-  sealed.verification = verify(pattern_, sealed.witness, weak_conditions, options_.threads);
-  if (!sealed.verification.holds())
+  auto& witness = std::get<Witness>(answer);
+  // The paper's form is made here and not at the end, because for many rows verifying takes most of
+  // the time.
+  if (options_.hidden && witness.has_queries())
+    witness = with_paper_form(std::move(witness), *options_.hidden);
+  auto sealed =
+      realisation::seal_witness(pattern_, std::move(witness), weak_conditions, options_.threads);
+  if (!sealed)
     core::fail(Code::internal, "the witness of dimension 1 does not hold; this is a defect");
-  accept(started, std::move(sealed), 1, "line");
+  accept(started, std::move(*sealed), 1, "line");
 }
 
 void BoundSearch::few() {
@@ -168,7 +180,8 @@ void BoundSearch::simplex() {
       most_products)
     return;
   const Started started = start("simplex", dim);
-  const auto candidate = simplex_with_queries(pattern_, *signs_);
+  auto candidate = simplex_with_queries(pattern_, *signs_);
+  if (candidate) candidate->made_by = {{"method", "simplex"}};
   if (auto sealed = candidate
                         ? realisation::seal(pattern_, weak_conditions, *candidate, options_.threads)
                         : std::nullopt)

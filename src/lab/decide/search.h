@@ -60,8 +60,11 @@ class BoundSearch {
   /// check, unless it is a solver's word.
   bool refute(const Started& started, Refutation refutation, const std::string& outcome);
   void raise(Refutation refutation);
+  /// Takes the witness if its dimension is below that of the last one.
   bool accept(const Started& started, realisation::Sealed sealed, std::int64_t dim,
               const char* method);
+  bool accept(const Started& started, Witness witness, const Verification& verification,
+              std::int64_t dim, const char* method);
   bool try_keys(Started started, const Keys& keys, const char* method);
   /// Runs `work`, which a part of the clock may cancel. Returns false if it is cancelled, else the
   /// result of `work`.

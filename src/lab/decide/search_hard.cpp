@@ -48,7 +48,7 @@ void BoundSearch::moment() {
   cancellable(started, [&] {
     Realisation result = realise(pattern_, wanted, part.callback());
     if (result.witness)
-      return accept(started, {std::move(*result.witness), result.verification}, dim, "moment");
+      return accept(started, std::move(*result.witness), result.verification, dim, "moment");
     record(started, result.attempts.back().why);
     return false;
   });
@@ -66,12 +66,13 @@ bool BoundSearch::descent(std::int64_t dim, std::uint64_t seed, Clock::Part& par
       .seed = seed,
       .threads = options_.threads > 0 ? options_.threads : hardware_threads()};
   return cancellable(started, [&] {
-    const auto candidate =
+    auto candidate =
         tamis::lab::realisation::descent(pattern_, weak_conditions, wanted, part.callback());
     if (!candidate) {
       record(started, "no step met the conditions");
       return false;
     }
+    candidate->made_by = {{"method", "descent"}};
     auto sealed = realisation::seal_shortest(pattern_, weak_conditions, *candidate,
                                              options_.threads, part.callback());
     if (sealed) return accept(started, std::move(*sealed), dim, "descent");

@@ -74,15 +74,16 @@ void descend(SharedForm& form, SharedHinge& hinge, std::int64_t steps, Abandoned
 
 /// The witness of a form. Its numbers fit f32: a step moves none by more than two rates, so they
 /// stay below 10⁵.
-std::optional<realisation::Sealed> seal_shared(const Pattern& pattern, const SharedForm& form) {
+std::optional<realisation::Sealed> seal_shared(const Pattern& pattern, const SharedForm& form,
+                                               const Metadata& made_by) {
+  std::optional<realisation::Sealed> sealed;
   for (const DType dtype : {DType::f32, DType::f64}) {
-    realisation::Sealed sealed;
-    sealed.witness = form.witness(dtype);
-    sealed.witness.made_for.weak = true;
-    sealed.verification = verify(pattern, sealed.witness, sealed.witness.made_for, 1);
-    if (sealed.verification.holds()) return sealed;
+    Witness witness = form.witness(dtype);
+    witness.made_by = made_by;
+    sealed = realisation::seal_witness(pattern, std::move(witness), {.weak = true}, 1);
+    if (sealed) break;
   }
-  return std::nullopt;
+  return sealed;
 }
 
 class Search {
@@ -123,11 +124,11 @@ class Search {
                                     most_doublings),
             abandoned);
     if (!hinge.separated(form)) return std::nullopt;
-    auto sealed = seal_shared(pattern_, form);
+    auto sealed = seal_shared(pattern_, form,
+                              {{"method", "shared descent"},
+                               {"seed", std::to_string(options_.seed)},
+                               {"start", std::to_string(start)}});
     if (sealed) {
-      sealed->witness.made_by = {{"method", "shared"},
-                                 {"seed", std::to_string(options_.seed)},
-                                 {"start", std::to_string(start)}};
       std::int64_t best = best_;
       while (start < best && !best_.compare_exchange_weak(best, start)) {
       }

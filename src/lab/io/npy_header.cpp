@@ -53,8 +53,7 @@ class DictReader {
   [[noreturn]] void fail_here() const {
     core::fail(Code::input,
                "{}: the npy header cannot be read from its byte {} on; it must look like "
-               "{{'descr': '<f4', "
-               "'fortran_order': False, 'shape': (3, 4), }}",
+               "{{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }}",
                file_, at_);
   }
 

@@ -24,8 +24,7 @@ std::string read_json(const core::ByteSource& source) {
   if (length > static_cast<std::uint64_t>(source.size() - 8))
     core::fail(Code::input,
                "{}: the header should take {} bytes, but only {} follow its length; the file is "
-               "truncated or not "
-               "safetensors",
+               "truncated or not safetensors",
                file, length, source.size() - 8);
   if (length > static_cast<std::uint64_t>(longest_safetensors_header))
     core::fail(Code::input, "{}: the header takes {} bytes; at most {} are allowed", file, length,
@@ -56,8 +55,7 @@ void check_range(const std::string& file, const SafetensorsEntry& entry, std::in
   if (entry.end > data_bytes)
     core::fail(Code::input,
                "{}: tensor {} should end at byte {} of the data, but the file has only {}; it is "
-               "truncated or "
-               "its header is wrong",
+               "truncated or its header is wrong",
                file, core::quote(info.name), entry.end, data_bytes);
   if (*bytes != entry.end - entry.begin)
     core::fail(Code::input, "{}: tensor {} takes {} bytes in the file, but {} {} needs {}", file,

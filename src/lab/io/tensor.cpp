@@ -121,8 +121,7 @@ std::int64_t TensorInfo::elements() const {
   if (!total)
     core::fail(Code::usage,
                "tensor {} cannot have the shape {}: dimensions must not be negative and its bytes "
-               "must fit "
-               "63 bits",
+               "must fit 63 bits",
                core::quote(name), core::shape_text(shape));
   return *total / size_of(dtype);
 }

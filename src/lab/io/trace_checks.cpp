@@ -107,8 +107,7 @@ std::map<std::int64_t, std::vector<std::string_view>> TraceChecks::layer_fields(
     if (!layer || *layer < 0 || known == fields.end() || tensor_name(*layer, *known) != tensor.name)
       fail_file(
           "tensor {} is no part of a trace; names that begin with 'layers.' must be layers.L.F "
-          "with L a "
-          "layer's number and F one of {}",
+          "with L a layer's number and F one of {}",
           core::quote(tensor.name), fmt::join(fields, ", "));
     layers[*layer].push_back(*known);
   }

@@ -193,8 +193,6 @@ double above(double x) {
 }
 double below(double x) { return -above(-x); }
 
-Interval outwards(const Dyadic& x) { return {x.to_double(Round::down), x.to_double(Round::up)}; }
-
 struct Split {
   double head;
   double tail;
@@ -311,6 +309,8 @@ Dyadic dyadic_of(Real& x) {
 }
 
 }  // namespace
+
+Interval outwards(const Dyadic& x) { return {x.to_double(Round::down), x.to_double(Round::up)}; }
 
 Dyadic exact_dot(std::span<const double> x, std::span<const double> y) {
   return exact_dot_of(x, y);

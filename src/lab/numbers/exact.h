@@ -83,6 +83,9 @@ struct Interval {
   friend Interval operator-(const Interval& a, const Interval& b);
 };
 
+/// The narrowest interval of doubles that contains x.
+Interval outwards(const Dyadic& x);
+
 /// An interval that contains Σ x_i·y_i, by compensated f64 arithmetic with an a-posteriori error
 /// bound (derived in exact.cpp). It is two or three units in the last place wide unless the sum
 /// cancels by more than 2^53/n. Costs about 20 flops per element and allocates nothing. Where f64

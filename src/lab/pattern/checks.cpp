@@ -18,9 +18,7 @@ void check_offsets(const Pattern& pattern) {
       start.back() != pattern.nonzeros() || pattern.value.size() != pattern.column.size())
     core::fail(Code::input,
                "the pattern has {} rows, {} offsets, {} columns and {} values; it needs rows + 1 "
-               "offsets from 0 "
-               "to "
-               "the number of columns, and as many values",
+               "offsets from 0 to the number of columns, and as many values",
                pattern.rows, start.size(), pattern.column.size(), pattern.value.size());
   for (std::size_t row = 0; row + 1 < start.size(); ++row)
     if (start[row + 1] <= start[row])
@@ -79,8 +77,7 @@ void pattern::check_causal(const Pattern& pattern) {
     if (pattern.columns_of(row).back() > row)
       core::fail(Code::input,
                  "the pattern has a nonzero at row {}, column {} (from 0), above the diagonal; a "
-                 "causal pattern "
-                 "has none",
+                 "causal pattern has none",
                  row, pattern.columns_of(row).back());
 }
 

@@ -48,9 +48,7 @@ Pattern make_room(std::int64_t rows, std::int64_t cols, std::optional<std::int64
   if (bytes > memory)
     core::fail(Code::usage,
                "the pattern of {} × {} that was asked for takes {:.3g} GiB or more; this machine "
-               "has {:.3g} GiB "
-               "of "
-               "memory, so ask for a smaller one",
+               "has {:.3g} GiB of memory, so ask for a smaller one",
                rows, cols, bytes / 0x1p30, memory / 0x1p30);
   Pattern pattern;
   pattern.rows = rows;

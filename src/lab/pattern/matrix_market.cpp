@@ -127,8 +127,7 @@ class Reader {
       const auto value = core::parse_int(field);
       if (!value || *value < 0)
         fail_line(fmt::format(
-            "has the value {}; in a file of integers it must be a whole number from 0 to "
-            "2^63 − 1",
+            "has the value {}; in a file of integers it must be a whole number from 0 to 2^63 − 1",
             core::quote(field)));
       return static_cast<double>(*value);
     }

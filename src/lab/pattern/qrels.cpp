@@ -47,8 +47,7 @@ void part_from_empty(const std::string& file, EmptyTopics empty, Pattern& patter
   if (empty == EmptyTopics::refuse && !pattern.dropped.empty())
     core::fail(Code::input,
                "{}: topic {} has no relevant document{}; every row of a pattern needs at least "
-               "one, so leave such "
-               "topics out (--drop-empty, EmptyTopics::drop)",
+               "one, so leave such topics out (--drop-empty, EmptyTopics::drop)",
                file, core::quote(pattern.dropped.front()),
                pattern.dropped.size() > 1
                    ? fmt::format(", nor have {} others", pattern.dropped.size() - 1)

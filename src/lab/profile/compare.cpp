@@ -38,8 +38,7 @@ const HeadProfile& like(const Heads& heads, std::int64_t layer, std::int64_t hea
   if (found == heads.end())
     core::fail(Code::usage,
                "the other profile, of {}, has no head {} of layer {}; only profiles of the same "
-               "model's heads "
-               "can be compared",
+               "model's heads can be compared",
                other.trace.empty() ? "another trace" : printable(other.trace), head, layer);
   return *found->second;
 }

@@ -112,8 +112,7 @@ void check(const LayerWeights& weights, const Shape& shape, const std::optional<
                  !(rotary->theta > 0)))
     core::fail(Code::usage,
                "a rotary embedding of {} dimensions, base {}; dimensions must be even, 2 to "
-               "head_dim = {}, and "
-               "the base above 0",
+               "head_dim = {}, and the base above 0",
                rotary->dims, rotary->theta, shape.head_dim);
   if (offsets < 1)
     core::fail(Code::usage, "norms over {} offsets; there must be at least 1", offsets);

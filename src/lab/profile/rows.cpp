@@ -119,8 +119,7 @@ void measure_item(const attention::DenseCall& call, const Plan& plan, const RowO
                                 profiling::result_of(figures, row.index)))
       core::fail(Code::input,
                  "query {} of head {}: a logit over the {} keys it sees is not finite (NaN, "
-                 "infinity or an "
-                 "overflow of f32 in q or k)",
+                 "infinity or an overflow of f32 in q or k)",
                  row.query, row.index / shape.queries, n);
   }
 }

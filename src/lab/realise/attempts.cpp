@@ -66,8 +66,8 @@ std::optional<Found> Attempts::finish(Method method, std::int64_t dim, double be
   attempt.dim = dim;
   attempt.seconds = now() - begin;
   if (found) {
-    attempt.norm_product = found->sealed.verification.norm_product;
-    attempt.max_logit = found->sealed.verification.max_logit;
+    attempt.norm_product = found->sealed.verification().norm_product;
+    attempt.max_logit = found->sealed.verification().max_logit;
     attempt.verified = attempt.norm_product <= most;
     if (!attempt.verified) {
       attempt.why =
@@ -81,6 +81,11 @@ std::optional<Found> Attempts::finish(Method method, std::int64_t dim, double be
   return found;
 }
 
+/// What a witness made by this method says of its origin.
+Metadata Attempts::origin(Method method) const {
+  return {{"method", name_of(method)}, {"seed", std::to_string(options_.seed)}};
+}
+
 std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
   const double begin = now();
   const JlOptions wanted{dim, options_.redraws, options_.hidden.value_or(0), options_.seed,
@@ -89,19 +94,9 @@ std::optional<Found> Attempts::jl(std::int64_t dim, double most) {
   redraws_ += drawn ? drawn->redraws : options_.redraws > 0 ? options_.redraws : pattern_.rows;
   std::optional<Found> found;
   if (drawn) {
-    if (auto sealed =
-            seal(pattern_, options_.conditions, drawn->candidate, threads_, part(0.9, 1))) {
+    drawn->candidate.made_by = origin(Method::jl);
+    if (auto sealed = seal(pattern_, options_.conditions, drawn->candidate, threads_, part(0.9, 1)))
       found = Found{std::move(*sealed), Method::jl, dim};
-      if (drawn->hidden > 0) {
-        Witness& witness = found->sealed.witness;
-        const DType dtype = witness.q.info().dtype;
-        witness.x = tensor_of("x", pattern_.rows, drawn->hidden, drawn->x, dtype);
-        witness.w_q = tensor_of("w_q", drawn->hidden, 2 * dim, drawn->w_q, dtype);
-        witness.w_k = tensor_of("w_k", drawn->hidden, 2 * dim, drawn->w_k, dtype);
-        found->sealed.verification = verify(pattern_, witness, options_.conditions, threads_);
-        if (!found->sealed.verification.holds()) found.reset();
-      }
-    }
   }
   return finish(Method::jl, dim, begin, std::move(found), most, "no draw met the conditions");
 }
@@ -117,9 +112,11 @@ Candidate Attempts::moment_candidate(std::int64_t dim) {
   const std::int64_t frequencies = dim / 2;
   const Curve curve(pattern_.cols, frequencies);
   if (position_.empty()) position_ = spread_columns(pattern_, Curve(pattern_.cols, k()));
-  Candidate candidate{pattern_.rows, pattern_.cols, dim,
-                      with_frequencies(on_circle_->q, pattern_.rows, k(), dim),
-                      std::vector<double>(static_cast<std::size_t>(pattern_.cols * dim))};
+  Candidate candidate{.rows = pattern_.rows,
+                      .cols = pattern_.cols,
+                      .dim = dim,
+                      .q = with_frequencies(on_circle_->q, pattern_.rows, k(), dim)};
+  candidate.k.resize(static_cast<std::size_t>(pattern_.cols * dim));
   for (std::int64_t j = 0; j < candidate.cols; ++j)
     curve.key(position_[j], std::span(candidate.k)
                                 .subspan(static_cast<std::size_t>(j * dim),
@@ -133,7 +130,8 @@ std::optional<Found> Attempts::moment(std::int64_t dim, double most) {
   std::string why = "it needs twice as many dimensions as a row has nonzeros";
   if (dim >= 2 * k()) try {
       why = "f64 cannot hold its margins";
-      const Candidate candidate = moment_candidate(dim);
+      Candidate candidate = moment_candidate(dim);
+      candidate.made_by = origin(Method::moment);
       if (auto sealed =
               seal_shortest(pattern_, options_.conditions, candidate, threads_, part(0.5, 1)))
         found = Found{std::move(*sealed), Method::moment, dim};
@@ -153,13 +151,15 @@ std::optional<Found> Attempts::descent_from(std::int64_t dim, double most, const
       .seed = options_.seed,
       .threads = threads_,
       .start = start};
-  const auto candidate =
+  auto candidate =
       tamis::lab::realisation::descent(pattern_, options_.conditions, wanted, part(0, 0.9));
   std::optional<Found> found;
-  if (candidate)
+  if (candidate) {
+    candidate->made_by = origin(Method::descent);
     if (auto sealed =
             seal_shortest(pattern_, options_.conditions, *candidate, threads_, part(0.9, 1)))
       found = Found{std::move(*sealed), Method::descent, dim};
+  }
   return finish(Method::descent, dim, begin, std::move(found), most,
                 candidate ? "f64 cannot hold its margins" : "no step met the conditions");
 }
@@ -175,8 +175,8 @@ std::optional<Found> Attempts::any(std::int64_t dim, double most) {
   const bool far_above = most < std::numeric_limits<double>::infinity() || dim > 4 * k();
   if (dim < 2 * k() || (!nothing && far_above)) return best;
   const auto keep = [&](std::optional<Found> found) {
-    if (found &&
-        (!best || found->sealed.verification.norm_product < best->sealed.verification.norm_product))
+    if (found && (!best || found->sealed.verification().norm_product <
+                               best->sealed.verification().norm_product))
       best = std::move(found);
   };
   keep(moment(dim, most));

@@ -41,6 +41,7 @@ class Attempts {
  private:
   std::optional<Found> descent_from(std::int64_t dim, double most, const Candidate* start);
   Candidate moment_candidate(std::int64_t dim);
+  [[nodiscard]] Metadata origin(Method method) const;
   std::optional<Found> finish(Method method, std::int64_t dim, double begin,
                               std::optional<Found> found, double most, const std::string& why);
   [[nodiscard]] ProgressCallback part(double from, double to);

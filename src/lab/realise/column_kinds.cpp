@@ -149,10 +149,8 @@ std::string too_many_keys(const Pattern& pattern, std::int64_t dim, DType dtype)
     return {};
   return fmt::format(
       "the pattern has {} columns and only {} nonzeros, and a witness of dimension {} has a key "
-      "for every "
-      "column, which would take {:.1f} GiB; leave out all empty columns but one, whose key does "
-      "for them "
-      "all",
+      "for every column, which would take {:.1f} GiB; leave out all empty columns but one, whose "
+      "key does for them all",
       pattern.cols, pattern.nonzeros(), dim, bytes / (1 << 30));
 }
 

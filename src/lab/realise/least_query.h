@@ -57,7 +57,6 @@ class LeastQuery {
   std::vector<double> direction_;    // its part outside the active normals
   std::vector<double> coefficient_;  // basisᵀ·normal
   std::vector<double> change_;       // triangle⁻¹·coefficient
-  std::vector<double> logits_;
 };
 
 }  // namespace tamis::lab::realisation

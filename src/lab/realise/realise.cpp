@@ -175,11 +175,8 @@ Realisation realisation::realise_kinds(const Pattern& pattern, const Pattern& ki
   result.attempts = std::move(attempts.made());
   result.redraws = attempts.redraws();
   if (!found) return result;
-  Witness& witness = found->sealed.witness;
-  witness.made_by["method"] = name_of(found->method);
-  witness.made_by["seed"] = std::to_string(options.seed);
-  result.witness = std::move(witness);
-  result.verification = found->sealed.verification;
+  result.verification = found->sealed.verification();
+  result.witness = std::move(found->sealed).release();
   result.method = found->method;
   result.dim = found->dim;
   return result;

@@ -22,13 +22,16 @@ std::optional<Sealed> seal_as(const Pattern& pattern, const Conditions& conditio
                               const Candidate& candidate, DType dtype, int threads,
                               const ProgressCallback& progress) {
   if (!fits(candidate.q, dtype) || !fits(candidate.k, dtype)) return std::nullopt;
-  Sealed sealed;
-  sealed.witness.q = tensor_of("q", candidate.rows, candidate.dim, candidate.q, dtype);
-  sealed.witness.k = tensor_of("k", candidate.cols, candidate.dim, candidate.k, dtype);
-  sealed.witness.made_for = conditions;
-  sealed.verification = verify(pattern, sealed.witness, conditions, threads, progress);
-  if (!sealed.verification.holds()) return std::nullopt;
-  return sealed;
+  Witness witness;
+  witness.q = tensor_of("q", candidate.rows, candidate.dim, candidate.q, dtype);
+  witness.k = tensor_of("k", candidate.cols, candidate.dim, candidate.k, dtype);
+  if (const std::optional<Inputs>& inputs = candidate.inputs) {
+    witness.x = tensor_of("x", candidate.rows, inputs->hidden, inputs->x, dtype);
+    witness.w_q = tensor_of("w_q", inputs->hidden, inputs->columns, inputs->w_q, dtype);
+    witness.w_k = tensor_of("w_k", inputs->hidden, inputs->columns, inputs->w_k, dtype);
+  }
+  witness.made_by = candidate.made_by;
+  return seal_witness(pattern, std::move(witness), conditions, threads, progress);
 }
 
 /// The keys as the type stores them; queries are then made for these.
@@ -53,6 +56,15 @@ Tensor tensor_of(const char* name, std::int64_t rows, std::int64_t cols,
   return tensor;
 }
 
+std::optional<Sealed> seal_witness(const Pattern& pattern, Witness witness,
+                                   const Conditions& conditions, int threads,
+                                   const ProgressCallback& progress) {
+  witness.made_for = conditions;
+  const Verification verification = verify(pattern, witness, conditions, threads, progress);
+  if (!verification.holds()) return std::nullopt;
+  return Sealed(std::move(witness), verification);
+}
+
 std::optional<Sealed> seal(const Pattern& pattern, const Conditions& conditions,
                            const Candidate& candidate, int threads,
                            const ProgressCallback& progress) {
@@ -70,8 +82,12 @@ std::optional<Sealed> seal_shortest(const Pattern& pattern, const Conditions& co
        {std::pair(DType::f32, 0x1p-24), std::pair(DType::f32, 0x1p-26),
         std::pair(DType::f64, 0x1p-53), std::pair(DType::f64, 0x1p-55)}) {
     if (!fits(candidate.k, dtype)) continue;
-    Candidate shortest{candidate.rows, candidate.cols, candidate.dim, candidate.q,
-                       rounded(candidate.k, dtype)};
+    Candidate shortest{.rows = candidate.rows,
+                       .cols = candidate.cols,
+                       .dim = candidate.dim,
+                       .q = candidate.q,
+                       .k = rounded(candidate.k, dtype),
+                       .made_by = candidate.made_by};
     LeastQueries least = least_queries(pattern, conditions, shortest, unit, threads, progress);
     if (least.impossible >= 0) continue;
     shortest.q = std::move(least.q);

@@ -5,6 +5,7 @@
 // message is thus left unread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,9 @@
 #include "lab/sweep/work.h"
 
 namespace tamis::lab::sweep {
+
+/// Ranks look for messages this often, because a blocking receive of Open MPI keeps a core busy.
+inline constexpr std::chrono::milliseconds between_polls{1};
 
 struct RankWord {
   enum class Kind { task, hand_in, stop, hello, outcome, failed, handed_in, bye };

@@ -21,7 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 // interval of checks for Ctrl-C when there are no ranks to poll
 constexpr milliseconds between_looks{100};
-constexpr milliseconds between_polls{1};  // Open MPI's blocking receive would keep a core busy
 // time to wait for ranks to hand in their outcomes
 constexpr std::chrono::seconds hand_in_patience{10};
 
@@ -48,7 +47,7 @@ class Lead {
     try {
       while (open > 0) {
         hand_out(pool);
-        outcomes = pool.take(ranks_ == nullptr ? between_looks : between_polls);
+        outcomes = pool.take(ranks_ == nullptr ? between_looks : sweep::between_polls);
         listen(outcomes);
         hand_out(pool);  // before writing, so that no thread waits for the disk
         open -= outcomes.size();
@@ -128,7 +127,7 @@ class Lead {
     for (auto end = Clock::now() + hand_in_patience; awaited > 0 && Clock::now() < end;) {
       const auto message = ranks_->poll();
       if (!message) {
-        std::this_thread::sleep_for(between_polls);
+        std::this_thread::sleep_for(sweep::between_polls);
         continue;
       }
       try {
@@ -212,7 +211,7 @@ bool end_ranks(Ranks& ranks, double patience) {
     } else if (Clock::now() > end) {
       return false;
     } else {
-      std::this_thread::sleep_for(between_polls);
+      std::this_thread::sleep_for(sweep::between_polls);
     }
   }
   return true;

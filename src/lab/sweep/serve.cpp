@@ -12,8 +12,6 @@
 namespace tamis::lab {
 namespace {
 
-constexpr std::chrono::milliseconds between_polls{1};
-
 void send_ended(Ranks& ranks, sweep::Pool& pool, std::chrono::milliseconds patience) {
   for (sweep::Outcome& outcome : pool.take(patience))
     ranks.send(0, sweep::encode({.kind = sweep::RankWord::Kind::outcome,
@@ -44,14 +42,14 @@ void serve(Ranks& ranks, int threads, std::future<sweep::Work>& making,
   const auto check = [&] {
     if (!keep_going()) core::fail(Code::cancelled, "interrupted");
   };
-  for (; making.wait_for(between_polls) != std::future_status::ready; check())
+  for (; making.wait_for(sweep::between_polls) != std::future_status::ready; check())
     if (told_to_stop(ranks, nullptr)) return;
   const sweep::Work work = making.get();
   sweep::Pool pool(work, threads);
   ranks.send(0, sweep::encode({.kind = sweep::RankWord::Kind::hello,
                                .text = sweep::mark_text(sweep::mark_of(work)),
                                .threads = threads}));
-  for (; !told_to_stop(ranks, &pool); check()) send_ended(ranks, pool, between_polls);
+  for (; !told_to_stop(ranks, &pool); check()) send_ended(ranks, pool, sweep::between_polls);
 }
 
 }  // namespace
@@ -74,7 +72,7 @@ void sweep::serve_work(Ranks& ranks, int threads, const std::function<Work()>& m
     failed.text = error.what();
   }
   ranks.send(0, encode(failed));
-  while (!told_to_stop(ranks, nullptr)) std::this_thread::sleep_for(between_polls);
+  while (!told_to_stop(ranks, nullptr)) std::this_thread::sleep_for(sweep::between_polls);
   ranks.send(0, encode({.kind = RankWord::Kind::bye}));
 }
 

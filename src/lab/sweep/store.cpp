@@ -43,9 +43,8 @@ constexpr Table point_table{
 constexpr Table point_table_1{
     "point",
     "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
-    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
-    "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
-    "WITHOUT ROWID"};
+    "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (sweep, "
+    "parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, WITHOUT ROWID"};
 /// Tables in the order of their names. A file whose schema differs in any character is
 /// not a store.
 constexpr std::array schema{planned_table, point_table};
@@ -134,11 +133,8 @@ void check_sums(const std::string& path, const sweep::Database& database) {
     if (checksum_of(sweep, point) == said) continue;
     core::fail(Code::input,
                "{}: its point {} of {} is damaged: it does not have the checksum {} with which it "
-               "was written; "
-               "restore the store from a copy, or take the point out (DELETE FROM point WHERE "
-               "checksum = '{}') "
-               "and "
-               "run the sweep again",
+               "was written; restore the store from a copy, or take the point out (DELETE FROM "
+               "point WHERE checksum = '{}') and run the sweep again",
                path, core::quote(point.parameters), core::quote(sweep), printable(said),
                printable(said));
   }
@@ -262,8 +258,7 @@ void keep_log(const std::string& path, sweep::Database& database) {
   if (const std::string now = mode.step() ? mode.text(0) : "unknown"; now != "wal")
     core::fail(Code::io,
                "{}: SQLite keeps no write-ahead log here (journal mode {}), so a run could not be "
-               "read while it "
-               "writes; put the store on a local disk",
+               "read while it writes; put the store on a local disk",
                path, printable(now));
 }
 

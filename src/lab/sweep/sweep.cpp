@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include <tamis/lab/sweep.h>
 #include <tamis/text.h>
 
 #include "core/fail.h"

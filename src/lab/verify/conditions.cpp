@@ -11,10 +11,6 @@ namespace {
 
 constexpr double least = std::numeric_limits<double>::denorm_min();
 
-numbers::Interval outwards(const numbers::Dyadic& x) {
-  return {x.to_double(numbers::Round::down), x.to_double(numbers::Round::up)};
-}
-
 /// An interval that contains the smallest (or largest) of the numbers in the given intervals.
 numbers::Interval least_of(std::span<const numbers::Interval> all) {
   numbers::Interval result = all.front();

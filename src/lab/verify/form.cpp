@@ -133,10 +133,6 @@ void fill_product_row(Factor& factor, std::size_t i) {
   factor.rest[i] = norm_above(off);
 }
 
-numbers::Interval outwards(const numbers::Dyadic& x) {
-  return {x.to_double(numbers::Round::down), x.to_double(numbers::Round::up)};
-}
-
 }  // namespace
 
 Factor given_factor(const Tensor& values) {

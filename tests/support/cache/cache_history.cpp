@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -123,4 +123,4 @@ void live_through(Cache& cache, Sequence sequence, const Tokens& tokens, const H
   History(cache, sequence, tokens, may, random, workspace).run();
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -9,7 +9,7 @@
 
 #include <tamis/cache.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// Tokens in memory: `tokens` rows of all KV heads, in the cache's dtype.
 struct Tokens {
@@ -33,4 +33,4 @@ struct Happenings {
 void live_through(Cache& cache, Sequence sequence, const Tokens& tokens, const Happenings& may,
                   std::mt19937_64& random, Workspace& workspace);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -13,7 +13,7 @@
 #include "kernels/kernels.h"
 #include "lab/numbers/random.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 float fitting(DType dtype, float x) {
@@ -313,7 +313,7 @@ void Modelled::append(const std::vector<Sequence>& sequences,
   std::vector<ModelTokens> tokens;
   tokens.reserve(counts.size());
   for (const std::int64_t count : counts) tokens.push_back(draw(count, given));
-  testing::append(cache, sequences, tokens, given, layout, workspace);
+  test::append(cache, sequences, tokens, given, layout, workspace);
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     ModelTokens& all = model.at(sequences[s]);
     all.insert(all.end(), tokens[s].begin(), tokens[s].end());
@@ -346,7 +346,7 @@ std::string Modelled::difference(Sequence s) const {
   const ModelTokens& tokens = model.at(s);
   if (cache.tokens(s) != std::ssize(tokens))
     return fmt::format("sequence {} has {} tokens, not {}", s, cache.tokens(s), tokens.size());
-  const std::string said = testing::difference(cache, s, tokens);
+  const std::string said = test::difference(cache, s, tokens);
   return said.empty() ? said : fmt::format("sequence {}: {}", s, said);
 }
 
@@ -358,4 +358,4 @@ std::string Modelled::difference() const {
   return {};
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

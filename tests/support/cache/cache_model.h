@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// The numbers of one token: keys of all KV heads, and values of all KV heads.
 struct ModelToken {
@@ -92,4 +92,4 @@ class Modelled {
   std::uint64_t drawn_ = 0;
 };
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -8,7 +8,7 @@
 
 #include <tamis/kv.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 std::int64_t padded(std::int64_t channels) { return (channels + 31) / 32 * 32; }
@@ -77,4 +77,4 @@ std::int64_t bytes_of_block(int levels, const Heads& heads) {
   return bytes_of(all, heads, 0);
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -14,7 +14,7 @@
 
 #include "support/oracle.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// The keys and values of one KV head as they were appended, in the order of their positions.
 struct Appended {
@@ -52,4 +52,4 @@ std::int64_t bytes_of(const Reads& reads, const Heads& heads, std::int64_t eleme
 /// Bytes of one KV head in the first `levels` planes of a block, header included.
 std::int64_t bytes_of_block(int levels, const Heads& heads);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -8,7 +8,7 @@
 
 #include "cache/encode.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 void StoredSequence::Free::operator()(std::byte* memory) const { std::free(memory); }
 
@@ -142,4 +142,4 @@ std::int64_t StoredSequence::bytes(std::int64_t seen) const {
   return bytes;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -11,7 +11,7 @@
 #include "support/cache/cache_oracle.h"
 #include "support/certificates/kinds.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// Consecutive tokens that are stored together, as one block or as one raw run.
 struct Piece {
@@ -60,4 +60,4 @@ class StoredSequence {
   std::vector<std::int64_t> raw_positions_;
 };
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

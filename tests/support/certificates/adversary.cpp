@@ -12,7 +12,7 @@
 #include "support/oracle.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// A head in the form that engines take, and its oracle.
@@ -199,4 +199,4 @@ std::vector<Reached> attack(std::span<const Way> ways, const Attack& attack,
   return reached;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -13,7 +13,7 @@
 #include "kernels/kernels.h"
 #include "support/certificates/subject.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 inline constexpr std::array claim_names{"tau", "error", "lse"};
 
@@ -46,4 +46,4 @@ struct Attack {
 std::vector<Reached> attack(std::span<const Way> ways, const Attack& attack,
                             const kernels::Kernels& kernels);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -1,6 +1,6 @@
 #include "support/certificates/certificates.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 void Report::add(const Report& other) {
   records += other.records;
@@ -20,4 +20,4 @@ std::string text(const std::map<std::string, std::string>& examples) {
   return all;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

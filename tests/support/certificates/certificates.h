@@ -7,7 +7,7 @@
 
 #include "support/certificates/spread.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 struct Report {
   std::int64_t records = 0;     ///< certificates checked
@@ -27,4 +27,4 @@ struct Report {
 /// The examples of a report, joined into one text.
 std::string text(const std::map<std::string, std::string>& examples);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr std::size_t level = 0;
@@ -320,4 +320,4 @@ void change(HardHead& head, Random& random) {
   round_numbers(head);
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

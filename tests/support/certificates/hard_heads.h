@@ -9,7 +9,7 @@
 
 #include "support/certificates/kinds.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// One KV head and a few query rows.
 struct HardHead {
@@ -30,4 +30,4 @@ HardHead draw_hard(std::mt19937_64& random);
 /// Changes a head a little, or redraws one of its blocks.
 void change(HardHead& head, std::mt19937_64& random);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

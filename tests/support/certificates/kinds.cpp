@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Named {
@@ -290,4 +290,4 @@ Numbers draw(Kind kind, Shape& shape, std::int64_t tokens, std::mt19937_64& rand
   return numbers;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

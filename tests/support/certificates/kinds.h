@@ -10,7 +10,7 @@
 
 #include <tamis/attention.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 enum class Kind : std::uint8_t {
   normal,       ///< N(0, 1)
@@ -63,4 +63,4 @@ struct Numbers {
 /// Draws the numbers of a problem. Changes shape.scale for kinds that need a scale of their own.
 Numbers draw(Kind kind, Shape& shape, std::int64_t tokens, std::mt19937_64& random);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -11,7 +11,7 @@
 #include "sieve/testing.h"
 #include "support/cache/cache_oracle.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// The rows of all heads, one head after the other.
@@ -365,4 +365,4 @@ std::vector<Budget> planes_budgets() {
   return budgets;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -15,7 +15,7 @@
 #include "support/certificates/certificates.h"
 #include "support/oracle.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// A problem of cases.h, with its keys and values in a sequence of a cache that has a history.
 class PlanesProblem {
@@ -62,4 +62,4 @@ Report check_planes(const Oracle& oracle, const PlanesProblem& problem, const Pl
 /// Budgets of every kind, from almost nothing to all keys.
 std::vector<Budget> planes_budgets();
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 Case attention_case(std::int64_t kv_heads, std::int64_t group, std::int64_t queries, std::int64_t d,
@@ -77,4 +77,4 @@ std::vector<SieveCase> sieve_cases() {
   return cases;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -7,7 +7,7 @@
 
 #include "support/cases.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// An attention case, over a cache that keeps `sinks` sink tokens raw.
 struct SieveCase {
@@ -21,4 +21,4 @@ std::string name(const SieveCase& c);
 /// and numbers of tokens around multiples of the block.
 std::vector<SieveCase> sieve_cases();
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// Counts numbers in 2048 cells of equal width in log₂, from 2⁻¹⁶ to 2⁴⁸. Quantiles are accurate
 /// to 1.1 %.
@@ -54,4 +54,4 @@ class Spread {
   double largest_ = 0;
 };
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -13,7 +13,7 @@
 #include <tamis/attention.h>
 #include <tamis/workspace.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 /// One KV head and some rows of queries, each of which sees all tokens.
 struct Question {
@@ -52,4 +52,4 @@ struct Way {
 /// looks at one and two planes. The sequences have random histories.
 std::vector<Way> ways_of_planes();
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

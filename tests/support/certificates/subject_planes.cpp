@@ -18,7 +18,7 @@
 #include "support/cache/cache_history.h"
 #include "support/certificates/subject.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// Keeps the memory that a thread's caches release and reuses it for the next ones, since
@@ -170,4 +170,4 @@ std::vector<Way> ways_of_planes() {
   return ways;
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -7,7 +7,7 @@
 
 #include "lab/numbers/random.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 std::vector<double> lengths(const Planting& planting) {
@@ -86,4 +86,4 @@ double support_by_sorting(std::vector<double> logits, double eps) {
   return static_cast<double>(logits.size() - dropped);
 }
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -6,7 +6,7 @@
 
 #include <tamis/lab/law.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 
 struct PlantedHead {
   std::vector<double> n;
@@ -38,4 +38,4 @@ PlantedHead plant_gaussian(double sigma, double eps, const Planting& planting);
 /// k_eps of one row of logits, by sorting.
 double support_by_sorting(std::vector<double> logits, double eps);
 
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -15,7 +15,7 @@
 #include "support/cases.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Result {
@@ -465,4 +465,4 @@ TEST(Attention, AMatrixThatIsNowhereIsNamed) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

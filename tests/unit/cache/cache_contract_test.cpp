@@ -13,9 +13,9 @@
 namespace tamis::test {
 namespace {
 
-using testing::Modelled;
-using testing::ModelRows;
-using testing::ModelTokens;
+using test::Modelled;
+using test::ModelRows;
+using test::ModelTokens;
 
 constexpr Heads heads{.query_heads = 4, .kv_heads = 2, .key_dim = 5, .value_dim = 3, .scale = 1.0F};
 
@@ -145,7 +145,7 @@ TEST(CacheContract, ANumberThatIsNotFiniteIsNamedAndNothingIsAppended) {
           x.append({1, 2}, {100, 5}, dtype, {});
           // Sequences long enough that pages are coded directly from the caller's memory.
           const std::vector<ModelTokens> tokens{x.draw(150, dtype), x.draw(600, dtype)};
-          const testing::RowsLayout layout{.channel_stride = stride};
+          const test::RowsLayout layout{.channel_stride = stride};
           ModelRows keys(tokens, true, heads.kv_heads, heads.key_dim, dtype, layout);
           ModelRows values(tokens, false, heads.kv_heads, heads.value_dim, dtype, layout);
           // Two numbers are wrong; the first is named, whichever thread finds one first.

@@ -20,7 +20,7 @@
 namespace tamis::cache {
 namespace {
 
-using tamis::testing::for_each_target;
+using tamis::test::for_each_target;
 
 constexpr double u = 0x1p-24;
 
@@ -524,7 +524,7 @@ TEST(CacheEncode, EveryTargetMakesTheBytesOfThePlainReference) {
         coded.encode(kernels::scalar_kernels);
         expect_reference(coded);
         const auto plain = coded.page;
-        testing::for_each_target([&](const char* name) {
+        test::for_each_target([&](const char* name) {
           coded.encode(kernels::kernels());
           EXPECT_EQ(coded.page, plain) << name;
         });
@@ -559,7 +559,7 @@ TEST(CacheEncode, PlanesHaveTheOrdersThatTheKernelsOfDotsAndSumsRead) {
       };
     };
     const auto byte = [&](std::int64_t j, std::int64_t c) { return key_code(block, 2, j, c); };
-    testing::for_each_target([&](const char* name) {
+    test::for_each_target([&](const char* name) {
       SCOPED_TRACE(std::string(name) + ", d " + std::to_string(d));
       std::vector<float> dot(rows * 128);
       kernels::kernels().sieve.dots_of_plane(block.key_plane[0], d32, xi.data(), rows, dot.data(),
@@ -680,7 +680,7 @@ TEST(CacheEncode, DecodingIsWithinTwoRoundingsOfWhatThePlanesStandForAndTheSameO
         for (const auto& span : {std::array{0, 128}, std::array{5, 1}, std::array{30, 70}}) {
           const Decoded plain = decode(kernels::scalar_kernels, block, levels, span[0], span[1]);
           expect_decoded(block, plain, levels, span[0], span[1]);
-          testing::for_each_target([&](const char* name) {
+          test::for_each_target([&](const char* name) {
             EXPECT_EQ(decode(kernels::kernels(), block, levels, span[0], span[1]), plain) << name;
           });
         }

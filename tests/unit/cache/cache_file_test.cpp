@@ -22,7 +22,7 @@
 namespace tamis::test {
 namespace {
 
-using testing::Modelled;
+using test::Modelled;
 
 constexpr Heads heads{.query_heads = 4, .kv_heads = 2, .key_dim = 5, .value_dim = 3, .scale = 1.0F};
 
@@ -169,7 +169,7 @@ TEST(CacheFile, ALoadedSequenceGoesOnAsTheSavedOne) {
       same();
       const auto more = x.draw(200, DType::bf16);
       for (const Sequence s : {1, 2}) {
-        testing::append(x.cache, {s}, {more}, DType::bf16, {}, x.workspace);
+        test::append(x.cache, {s}, {more}, DType::bf16, {}, x.workspace);
         x.model[s].insert(x.model[s].end(), more.begin(), more.end());
       }
       same();
@@ -185,13 +185,13 @@ TEST(CacheFile, TheLargestAndTheLeastNumbersThatAreCodedComeBack) {
     for (const std::size_t others : {1, 2, 64}) {  // one token in `others` is positive
       Modelled x(heads, options);
       x.add(1);
-      testing::ModelTokens tokens;
+      test::ModelTokens tokens;
       for (std::size_t t = 0; t < 128; ++t) {
         const float number = t % others == 0 ? most : -most;
-        tokens.push_back(std::make_shared<testing::ModelToken>(
-            testing::ModelToken{std::vector<float>(10, number), std::vector<float>(6, number)}));
+        tokens.push_back(std::make_shared<test::ModelToken>(
+            test::ModelToken{std::vector<float>(10, number), std::vector<float>(6, number)}));
       }
-      testing::append(x.cache, {1}, {tokens}, DType::f32, {}, x.workspace);
+      test::append(x.cache, {1}, {tokens}, DType::f32, {}, x.workspace);
       x.model[1] = tokens;
       const Folder folder;
       x.save_and_load(1, folder / "s", 2);

@@ -15,8 +15,8 @@
 namespace tamis::test {
 namespace {
 
-using testing::FailingAllocation;
-using testing::Modelled;
+using test::FailingAllocation;
+using test::Modelled;
 
 constexpr Heads heads{
     .query_heads = 4, .kv_heads = 2, .key_dim = 40, .value_dim = 33, .scale = 1.0F};
@@ -299,11 +299,11 @@ TEST(CacheMemory, AppendingOneTokenAllocatesNothingWithinAPage) {
   const tamis::Rows values{ones.data(), DType::bf16, 66, 33};
   const Sequence sequence = 1;
   const std::int64_t one = 1;
-  const std::int64_t before = testing::allocations();
+  const std::int64_t before = test::allocations();
   const std::size_t out = memory.out();
   while (x.cache.tokens(1) % 128 != 127)
     x.cache.append({&sequence, 1}, {&one, 1}, keys, values, x.workspace);
-  EXPECT_EQ(testing::allocations(), before);
+  EXPECT_EQ(test::allocations(), before);
   EXPECT_EQ(memory.out(), out);
 }
 

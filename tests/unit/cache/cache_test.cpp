@@ -14,8 +14,8 @@
 namespace tamis::test {
 namespace {
 
-using testing::Modelled;
-using testing::RowsLayout;
+using test::Modelled;
+using test::RowsLayout;
 
 constexpr Heads small_heads{
     .query_heads = 4, .kv_heads = 2, .key_dim = 5, .value_dim = 3, .scale = 1.0F};

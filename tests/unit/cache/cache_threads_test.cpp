@@ -20,10 +20,10 @@ TEST(CacheThreads, SequencesThatSharePagesGrowForkShedAndGoAtOnce) {
   Cache cache(heads, options);
   Workspace workspace(1);
   cache.add(0);
-  testing::ModelTokens prefix;
+  test::ModelTokens prefix;
   for (std::uint64_t t = 0; t < 700; ++t)
-    prefix.push_back(testing::random_token(heads, options.dtype, true, t));
-  testing::append(cache, {0}, {prefix}, options.dtype, {}, workspace);
+    prefix.push_back(test::random_token(heads, options.dtype, true, t));
+  test::append(cache, {0}, {prefix}, options.dtype, {}, workspace);
   const std::size_t before = cache.bytes() - cache.free_bytes();
 
   constexpr std::uint64_t workers = 4;
@@ -36,21 +36,21 @@ TEST(CacheThreads, SequencesThatSharePagesGrowForkShedAndGoAtOnce) {
       const Sequence second = first + 1;
       const auto cut =
           static_cast<std::int64_t>((worker * 191 + static_cast<std::uint64_t>(round) * 67) % 701);
-      testing::ModelTokens tokens(prefix.begin(), prefix.begin() + cut);
+      test::ModelTokens tokens(prefix.begin(), prefix.begin() + cut);
       cache.fork(0, cut, first);
-      testing::ModelTokens more;
+      test::ModelTokens more;
       for (std::uint64_t t = 0; t < 140; ++t)
-        more.push_back(testing::random_token(heads, options.dtype, true, 5000 + worker * 200 + t));
-      testing::append(cache, {first}, {more}, options.dtype, {}, own);
+        more.push_back(test::random_token(heads, options.dtype, true, 5000 + worker * 200 + t));
+      test::append(cache, {first}, {more}, options.dtype, {}, own);
       tokens.insert(tokens.end(), more.begin(), more.end());
       cache.fork(first, cut / 2, second);
       cache.shed(first, round % 2 == 0 ? 8 : 12, cache.tokens(first));
-      said[worker] = testing::difference(cache, first, tokens);
+      said[worker] = test::difference(cache, first, tokens);
       (void)cache.bytes();
       (void)cache.contains(1000);
       cache.remove(first);
       tokens.resize(static_cast<std::size_t>(cut / 2));
-      if (said[worker].empty()) said[worker] = testing::difference(cache, second, tokens);
+      if (said[worker].empty()) said[worker] = test::difference(cache, second, tokens);
       cache.remove(second);
     }
   };
@@ -58,7 +58,7 @@ TEST(CacheThreads, SequencesThatSharePagesGrowForkShedAndGoAtOnce) {
   for (std::uint64_t w = 0; w < workers; ++w) threads.emplace_back(work, w);
   for (std::thread& thread : threads) thread.join();
   for (const std::string& each : said) EXPECT_EQ(each, "");
-  EXPECT_EQ(testing::difference(cache, 0, prefix), "");
+  EXPECT_EQ(test::difference(cache, 0, prefix), "");
   EXPECT_EQ(cache.bytes() - cache.free_bytes(), before);
 }
 

@@ -159,9 +159,9 @@ TEST(CApiAttend, ARowThatIsNotFiniteFailsItselfAndNoOther) {
 TEST(CApiAttend, AllocatesNothingOnceTheWorkspaceHasSeenTheCall) {
   AttendProblem p;
   ASSERT_EQ(p.attend(), TAMIS_OK) << tamis_last_error();
-  const std::int64_t before = tamis::testing::allocations();
+  const std::int64_t before = tamis::test::allocations();
   ASSERT_EQ(p.attend(), TAMIS_OK);
-  EXPECT_EQ(tamis::testing::allocations(), before);
+  EXPECT_EQ(tamis::test::allocations(), before);
 }
 
 TEST(CApiAttend, OneCacheServesManyThreads) {

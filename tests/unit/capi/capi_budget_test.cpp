@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "unit/capi/capi_support.h"
 #include "support/io_files.h"
+#include "unit/capi/capi_support.h"
 
 namespace tamis_c {
 namespace {

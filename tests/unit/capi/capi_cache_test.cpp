@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "unit/capi/capi_cache_problem.h"
 #include "support/io_files.h"
+#include "unit/capi/capi_cache_problem.h"
 
 namespace tamis_c {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <tamis/lab/trace.h>
 
-#include "unit/capi/capi_support.h"
 #include "support/io_files.h"
+#include "unit/capi/capi_support.h"
 
 namespace tamis_c {
 namespace {

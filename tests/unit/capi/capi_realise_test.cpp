@@ -11,8 +11,8 @@
 
 #include <tamis/lab/realise.h>
 
-#include "unit/capi/capi_support.h"
 #include "support/io_files.h"
+#include "unit/capi/capi_support.h"
 
 namespace tamis_c {
 namespace {

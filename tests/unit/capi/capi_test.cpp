@@ -42,9 +42,9 @@ TEST(CApi, DenseAllocatesNothingOnceTheWorkspaceHasSeenTheShape) {
                        p.lse.data());
   };
   ASSERT_EQ(dense(), TAMIS_OK);
-  const std::int64_t before = tamis::testing::allocations();
+  const std::int64_t before = tamis::test::allocations();
   ASSERT_EQ(dense(), TAMIS_OK);
-  EXPECT_EQ(tamis::testing::allocations(), before);
+  EXPECT_EQ(tamis::test::allocations(), before);
 }
 
 TEST(CApi, NullSeenMeansEveryKey) {

@@ -17,8 +17,8 @@
 #include <tamis/lab/tensor.h>
 
 #include "support/certificates/kinds.h"
-#include "unit/capi/capi_problem.h"
 #include "support/io_files.h"
+#include "unit/capi/capi_problem.h"
 
 namespace tamis {
 namespace {
@@ -40,7 +40,7 @@ constexpr std::int64_t dim = 16;
 struct Some {
   explicit Some(DType dtype, std::int64_t count = tokens)
       : numbers(static_cast<std::size_t>(count * dim), 0.5F),
-        bytes(testing::bytes_of(dtype, numbers)),
+        bytes(test::bytes_of(dtype, numbers)),
         tables(dtype, bytes.data(), bytes.data(), 1, count, dim, dim) {}
   [[nodiscard]] std::span<const KvPages> heads() const { return tables.heads(); }
 

@@ -125,10 +125,10 @@ TEST(Parallel, AnEngineMayPutItsThreadsInThePlaceOfTheLibrarys) {
 }
 
 TEST(Parallel, AttentionIsTheSameOnAnyExecutor) {
-  testing::Case c;
+  test::Case c;
   c.shape = {6, 3, 2, 24, 24, DType::f16, 0.3F};
   c.tokens = 3000;
-  const testing::Problem problem(c);
+  const test::Problem problem(c);
   const auto results = [&](Workspace workspace) {
     std::vector<float> out(static_cast<std::size_t>(c.shape.rows() * c.shape.value_dim));
     std::vector<float> lse(static_cast<std::size_t>(c.shape.rows()));

@@ -15,7 +15,7 @@
 #include "kernels/kernels.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 TEST(Kernels, Exp2IsWithinItsBoundAndExactAtIntegers) {
@@ -127,4 +127,4 @@ TEST(Kernels, ForcedOnesAreUsedByEveryThread) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -14,7 +14,7 @@
 namespace tamis {
 namespace {
 
-using testing::for_each_target;
+using test::for_each_target;
 
 constexpr double u = 0x1p-24;
 
@@ -38,7 +38,7 @@ double f16_at(const std::vector<std::uint16_t>& x, std::int64_t c) {
 TEST(PlaneKernels, SharpeningMultipliesEachWeightByItsPowerOfTwo) {
   std::mt19937 random(1);
   std::uniform_int_distribution<std::int32_t> integer(-2'000'000, 2'000'000);
-  testing::for_each_target([&](const char* name) {
+  test::for_each_target([&](const char* name) {
     SCOPED_TRACE(name);
     for (const int count : {0, 1, 7, 16, 17, 100, 128}) {
       const auto room = static_cast<std::size_t>((count + 15) / 16 * 16);
@@ -63,7 +63,7 @@ TEST(PlaneKernels, SharpeningMultipliesEachWeightByItsPowerOfTwo) {
 }
 
 TEST(PlaneKernels, SharpeningNeverOverflowsAndGoesToZeroWhereNothingIsLeft) {
-  testing::for_each_target([&](const char* name) {
+  test::for_each_target([&](const char* name) {
     SCOPED_TRACE(name);
     std::vector<float> before(16, 1.0F), after(16);
     std::vector<std::int32_t> dot(16, 0);
@@ -78,7 +78,7 @@ TEST(PlaneKernels, SharpeningNeverOverflowsAndGoesToZeroWhereNothingIsLeft) {
 
 TEST(PlaneKernels, DistancesAreThoseFromTheCentreInItsUnit) {
   std::mt19937 random(2);
-  testing::for_each_target([&](const char* name) {
+  test::for_each_target([&](const char* name) {
     SCOPED_TRACE(name);
     for (const std::int64_t d32 : {32, 64, 96, 1024})
       for (const int rows : {1, 2, 3, 4, 7, 16}) {
@@ -104,7 +104,7 @@ TEST(PlaneKernels, DistancesAreThoseFromTheCentreInItsUnit) {
 TEST(PlaneKernels, ValuesAreAddedAsSumsOfNibblesOfSeveralPlanes) {
   std::mt19937 random(3);
   constexpr std::array<int, 3> counts{7, 3, 1};
-  testing::for_each_target([&](const char* name) {
+  test::for_each_target([&](const char* name) {
     SCOPED_TRACE(name);
     for (const std::int64_t d32 : {32, 96, 128})
       for (const int rows : {1, 2, 3, 4, 16})

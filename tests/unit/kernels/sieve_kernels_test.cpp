@@ -11,7 +11,7 @@
 #include "kernels/kernels.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr int keys = 128;
@@ -340,4 +340,4 @@ TEST(SieveKernels, PickMarkedTakesWhatIsMarkedInOrder) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

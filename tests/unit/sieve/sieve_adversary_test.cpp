@@ -7,7 +7,7 @@
 #include "support/certificates/adversary.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 TEST(SieveAdversary, FindsNoFalseCertificate) {
@@ -50,4 +50,4 @@ TEST(SieveAdversary, FindsTheSameWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

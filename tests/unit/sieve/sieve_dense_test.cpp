@@ -15,7 +15,7 @@
 #include "support/cache/stored_sequence.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Answer {
@@ -297,4 +297,4 @@ TEST(SieveDense, BudgetsOfMassAreMetByWhatIsProved) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

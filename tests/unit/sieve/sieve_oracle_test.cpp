@@ -6,7 +6,7 @@
 #include "support/cases.h"
 #include "support/oracle.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 TEST(SieveOracle, AgreesWithTheReferenceWithinItsSlack) {
@@ -33,4 +33,4 @@ TEST(SieveOracle, AgreesWithTheReferenceWithinItsSlack) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

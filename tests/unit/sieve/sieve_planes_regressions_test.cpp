@@ -14,7 +14,7 @@
 #include "support/certificates/planes.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 /// One query head over keys and values that are given row by row.
@@ -147,4 +147,4 @@ TEST(SievePlanesRegressions, AScaleThatFloatsHardlyHoldMovesNoLogit) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

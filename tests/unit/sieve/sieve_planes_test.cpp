@@ -19,7 +19,7 @@
 #include "support/certificates/sieve.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 Oracle oracle_of(const Problem& problem) {
@@ -431,4 +431,4 @@ RC_GTEST_PROP(SievePlanes, CertificatesHoldForAnyShapeBudgetAndHistory, ()) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -17,7 +17,7 @@
 #include "support/certificates/kinds.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 constexpr std::int64_t kv_heads = 2;
@@ -316,4 +316,4 @@ TEST(SieveRaw, AllocatesNothing) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

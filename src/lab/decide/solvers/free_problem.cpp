@@ -59,11 +59,9 @@ std::string meaning(const Sides& sides) {
   const char* cuts = sides.points_are_columns ? "q" : "k";
   return fmt::format(
       "; Numbers: {0}_i_0 … {0}_i_{2} are vectors of {3}, {2} + 1 of which are fixed by a change "
-      "of basis, "
-      "the\n"
+      "of basis, the\n"
       "; others scaled to the sum 1; {1}_j_0 … {1}_j_{2} are vectors of {4}. Each entry of the "
-      "pattern is "
-      "the sign of\n"
+      "pattern is the sign of\n"
       "; a product{5}. Rows and columns that ask for the same are there once; q_ones is a row of "
       "ones.\n",
       points, cuts, sides.dim, sides.points_are_columns ? "columns" : "rows",
@@ -162,8 +160,11 @@ std::optional<RealProblem> free_problem(const Pattern& pattern, const SignMatrix
     read(sides, values, points, cuts);
     const auto& columns = sides.points_are_columns ? points : cuts;
     const auto& ones = sides.points_are_columns ? cuts[0] : points[0];
-    const realisation::Candidate candidate{
-        pattern.rows, pattern.cols, sides.dim, {}, keys_of(columns, ones, sides.signs.kind_of)};
+    const realisation::Candidate candidate{.rows = pattern.rows,
+                                           .cols = pattern.cols,
+                                           .dim = sides.dim,
+                                           .k = keys_of(columns, ones, sides.signs.kind_of),
+                                           .made_by = {{"method", "solver"}}};
     for (const double number : candidate.k)
       if (!std::isfinite(number)) return std::nullopt;
     return realisation::seal_shortest(pattern, {.weak = true}, candidate, threads);

@@ -12,8 +12,7 @@ std::string problem_comment(const Pattern& pattern, std::int64_t dim,
                             std::optional<std::int64_t> hidden) {
   std::string text = fmt::format(
       "; Are there queries and keys of {} columns{} such that in every row of the pattern below "
-      "the logits "
-      "of\n"
+      "the logits of\n"
       "; its ones are above those of its zeros? unsat means: there are none.\n",
       dim, hidden ? fmt::format(", made from inputs of {} columns,", *hidden) : "");
   for (std::int64_t row = 0; row < pattern.rows; ++row) {

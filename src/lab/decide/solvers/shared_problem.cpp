@@ -38,14 +38,11 @@ struct Shape {
 
 const char* const meaning =
     "; Numbers: k_j_c is entry c of key j, q_i_c of query i. Some keys are fixed and some queries "
-    "follow "
-    "from others:\n"
+    "follow from others:\n"
     "; inputs of so many columns mean affine relations between a query and the key of the same "
-    "number "
-    "(s_e_c is a\n"
+    "number (s_e_c is a\n"
     "; coefficient of one, w_i the weight of the origin in key i), and a change of basis fixes the "
-    "keys of "
-    "a simplex.\n";
+    "keys of a simplex.\n";
 
 /// Writes the keys. For an element that is no vertex, its barycentric weights are w for the origin
 /// and the entries of its key for the unit vectors.
@@ -210,7 +207,7 @@ std::optional<Witness> witness_of(const Shape& shape, const Relations& r, DType 
   witness.x = realisation::tensor_of("x", shape.n, shape.hidden, x, dtype);
   witness.w_q = realisation::tensor_of("w_q", shape.hidden, d, w_q, dtype);
   witness.w_k = realisation::tensor_of("w_k", shape.hidden, d, w_k, dtype);
-  witness.made_for = weak_conditions;
+  witness.made_by = {{"method", "solver"}};
   return witness;
 }
 
@@ -228,8 +225,9 @@ std::optional<realisation::Sealed> seal_shared(const Pattern& pattern, const Sha
     for (const DType dtype : {DType::f32, DType::f64}) {
       auto witness = witness_of(shape, moved, dtype);
       if (!witness) continue;
-      const Verification verification = verify(pattern, *witness, weak_conditions, threads);
-      if (verification.holds()) return realisation::Sealed{std::move(*witness), verification};
+      auto sealed =
+          realisation::seal_witness(pattern, std::move(*witness), weak_conditions, threads);
+      if (sealed) return sealed;
     }
   }
   return std::nullopt;

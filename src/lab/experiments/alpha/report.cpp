@@ -99,12 +99,9 @@ std::string sentence_on_conformal(const std::vector<Setting>& settings) {
   const std::string level = stats::short_number(settings.empty() ? 0 : settings.front().promised);
   return fmt::format(
       "That conformal calibration gives an alpha that covers at least {} of new rows {} here where "
-      "it "
-      "promises so, on exchangeable rows: for certain in {} of {} settings, less in {}, not to be "
-      "told "
-      "from "
-      "{} in {}{} ({}); where it promises nothing, on longer rows or on rows of one text, coverage "
-      "is {}.",
+      "it promises so, on exchangeable rows: for certain in {} of {} settings, less in {}, not to "
+      "be told from {} in {}{} ({}); where it promises nothing, on longer rows or on rows of one "
+      "text, coverage is {}.",
       level,
       kept + broken == 0 && about > 0 ? "was not refuted" : stats::verdict(kept, kept + broken),
       kept, kept + broken + about, broken, level, about,
@@ -146,11 +143,9 @@ std::string sentence_on_hands(const std::vector<Setting>& settings) {
   const std::int64_t told = misses + dearer + better;
   return fmt::format(
       "That it is better than an alpha chosen by hand {} here: on rows like those calibrated on, "
-      "of {} "
-      "pairs "
-      "of such a rule and a kind of rows {} cover less than asked, {} cover enough with more "
-      "keys{} and {} "
-      "cover enough with no more keys than conformal, or where it does not{}.",
+      "of {} pairs of such a rule and a kind of rows {} cover less than asked, {} cover enough "
+      "with more keys{} and {} cover enough with no more keys than conformal, or where it does "
+      "not{}.",
       stats::verdict(misses + dearer, told), told, misses, dearer,
       dearer > 0 ? fmt::format(" (up to {:.1f} times as many)", dearest) : "", better,
       untold == 0 ? "" : fmt::format("; {} more pairs cannot be told apart", untold));

@@ -163,9 +163,8 @@ std::vector<std::string> sentences_of(const std::vector<Curve>& all, const GridR
             "lengths and two replicates whose exponents agree in sign."
           : fmt::format(
                 "Under the theory's assumptions attention collapsed {} as n grew; settings in "
-                "which the "
-                "heaviest key gained mass, the effective support shrank and the first token gained "
-                "mass: {}.",
+                "which the heaviest key gained mass, the effective support shrank and the first "
+                "token gained mass: {}.",
                 held_text(synthetic), fmt::join(regimes_done, "; ")));
   sentences.push_back(trace.empty() || all_open(trace)
                           ? "Whether it collapses in a model cannot be told: no layer of a trace "

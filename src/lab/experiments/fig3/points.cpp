@@ -40,7 +40,8 @@ const Experiment& fig3_experiment() {
     return Experiment{{"fig3", "the least d of the random construction over n", axes, false},
                       points,
                       compute_pattern_point,
-                      fig3_report};
+                      fig3_report,
+                      2};
   }();
   return experiment;
 }

@@ -198,16 +198,13 @@ std::vector<std::string> sentences_of(const std::vector<Fig3Setup>& setups, doub
             fmt::format("Nothing can be said of the claim yet{}.", curves_text(setups, step))};
   return {fmt::format(
               "The paper's d = a + b log n {} here: it fits {} of {} setups within their errors "
-              "(chi-squared, level "
-              "{}), is 20 times as likely as a power law or more in {} and as much less in {}, and "
-              "rises less than "
-              "bound (6) in {}.",
+              "(chi-squared, level {}), is 20 times as likely as a power law or more in {} and as "
+              "much less in {}, and rises less than bound (6) in {}.",
               stats::verdict(count.log_holds, count.setups), count.log_holds, count.setups,
               significance, count.log_better, count.power_better, count.flatter),
           fmt::format(
               "1/(2/d - 1/n), which allows for d/2 nearing n, is linear in log n in {} of {} "
-              "setups and 20 times as "
-              "likely as either other law in {}{}.",
+              "setups and 20 times as likely as either other law in {}{}.",
               count.confined_holds, count.setups, count.confined_best, curves_text(setups, step))};
 }
 

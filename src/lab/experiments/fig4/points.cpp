@@ -70,7 +70,8 @@ const Experiment& fig4_experiment() {
          false},
         points,
         compute,
-        fig4_report};
+        fig4_report,
+        2};
   }();
   return experiment;
 }

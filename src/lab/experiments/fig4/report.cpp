@@ -95,9 +95,8 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
     return {"Too few searches are done to compare two Q.", "Nothing can be said of the claim yet."};
   return {fmt::format(
               "The paper's claim that Q matters little {} (little: by {:g} % at most): from Q = "
-              "{:g} to "
-              "{:g}, {:.0f} "
-              "times the draws, the least d falls by at most {:.1f} % at one n{}.",
+              "{:g} to {:g}, {:.0f} times the draws, the least d falls by at most {:.1f} % at one "
+              "n{}.",
               most_fall <= little ? "held here" : "did not hold here", 100 * little, least_Q,
               most_Q, most_Q / least_Q, 100 * most_fall,
               grown ? fmt::format(
@@ -106,8 +105,7 @@ std::vector<std::string> sentences_of(const std::vector<Found>& found, double st
                     : ""),
           compared
               ? fmt::format("One curve p(d) per n tells the least d for every Q: its medians are "
-                            "within {:.1f} of the "
-                            "means of searches (grid step {:g}).",
+                            "within {:.1f} of the means of searches (grid step {:g}).",
                             most_apart, step)
               : std::string("No curve p(d) is done to compare the searches with.")};
 }

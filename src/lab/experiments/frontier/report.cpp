@@ -141,8 +141,7 @@ std::vector<std::string> sentences_of(const std::vector<Level>& levels) {
   if (fitted == 0)
     return {
         "Too few patterns or lengths are done for a law: two patterns and three lengths are needed "
-        "at one "
-        "norm.",
+        "at one norm.",
         "Nothing can be said yet of log n for optimised witnesses."};
   std::string at_paper;
   for (const Level& level : levels)
@@ -154,10 +153,8 @@ std::vector<std::string> sentences_of(const std::vector<Level>& levels) {
   return {
       fmt::format(
           "log n {} when witnesses are optimised: m = a + b log n fits {} of {} families of "
-          "patterns and norms "
-          "within their errors (level 0.01), is 20 times as likely as a power law or more in "
-          "{} and as much "
-          "less in {}; the powers are {:.2f} to {:.2f}.",
+          "patterns and norms within their errors (level 0.01), is 20 times as likely as a power "
+          "law or more in {} and as much less in {}; the powers are {:.2f} to {:.2f}.",
           holds == fitted ? "survives"
           : holds == 0    ? "does not survive"
                           : "survives in part",
@@ -202,8 +199,7 @@ std::string chart_of(const std::vector<Family>& families) {
   const Json facet = panels_in_order("setup", data);
   return chart_text(
       "The frontier: norm against dimension, by n (dashed: the norm that the paper projects; "
-      "dotted: no "
-      "witness below)",
+      "dotted: no witness below)",
       std::move(data),
       {{"facet", facet},
        {"columns", 2},

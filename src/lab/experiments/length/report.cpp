@@ -128,10 +128,8 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings) {
   const Judged output = judge(settings, Which::heaviest, "error_mean");
   const Judged window = judge(settings, Which::latest, "tau_mean");
   return {fmt::format("That alpha·n^C loses less than a fixed number of keys at the same total "
-                      "cost {} here by mean "
-                      "dropped mass: with the heaviest keys, and C chosen on one half of the rows "
-                      "and judged on "
-                      "the other, it is {} ({}).",
+                      "cost {} here by mean dropped mass: with the heaviest keys, and C chosen on "
+                      "one half of the rows and judged on the other, it is {} ({}).",
                       stats::verdict(mean.lower, mean.cases), counted(mean),
                       fmt::join(mean.details, "; ")),
           fmt::format("It {} by the 90th percentile of dropped mass, {} ({}); by mean relative "

@@ -121,15 +121,11 @@ std::string synthetic_sentence(const std::vector<NormSetting>& settings,
   }
   if (root.empty())
     return "Whether k_eps grows as n^C with C inside (0, 1) where R grows as √log n cannot be told "
-           "yet: "
-           "that "
-           "takes two lengths and two replicates.";
+           "yet: that takes two lengths and two replicates.";
   return fmt::format(
       "That k_eps grows as n^C with C inside (0, 1) while R = O(√log n) {} on synthetic heads: C "
-      "was {} "
-      "where R grew as √log n, inside (0, 1) by its 95 % interval in {} of {} settings, in {} of "
-      "these "
-      "above 0.95{}{}.",
+      "was {} where R grew as √log n, inside (0, 1) by its 95 % interval in {} of {} settings, in "
+      "{} of these above 0.95{}{}.",
       stats::verdict(inside, std::ssize(root)), range_text(root), inside, root.size(), nearly_all,
       untold == 0 ? ""
                   : fmt::format(" ({} more have too few replicates or lengths to tell)", untold),
@@ -147,9 +143,7 @@ std::string prediction_clause(const std::vector<NormFound>& found) {
   }
   return fmt::format(
       "Gaussian rows of spread R/3 gave k_eps within a factor of {} in all {} synthetic settings, "
-      "the "
-      "bound "
-      "σ ≤ R taken for the spread only within {}",
+      "the bound σ ≤ R taken for the spread only within {}",
       stats::short_number(null), found.size(), stats::short_number(bound));
 }
 

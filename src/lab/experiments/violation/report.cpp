@@ -151,14 +151,12 @@ std::vector<std::string> sentences_of(const Done& all) {
   if (base == all.end() || !base->second.tested()) {
     sentences.emplace_back(
         "Whether the prediction from R holds where its assumptions do cannot be told yet: that "
-        "takes two "
-        "lengths and two replicates with all dials at 0.");
+        "takes two lengths and two replicates with all dials at 0.");
   } else {
     const Found& f = base->second;
     sentences.push_back(fmt::format(
-        "With all assumptions met the prediction from R {}: C was {} against {:.2f} predicted, "
-        "and {:.1f} % "
-        "of rows lay beyond the range that should hold 95 % of them.",
+        "With all assumptions met the prediction from R {}: C was {} against {:.2f} predicted, and "
+        "{:.1f} % of rows lay beyond the range that should hold 95 % of them.",
         stats::verdict(f.holds() ? 1 : 0, 1), stats::text_of(f.C), f.C_theory,
         100 * (f.above + f.below)));
   }
@@ -185,9 +183,7 @@ std::vector<std::string> sentences_of(const Done& all) {
   else if (failures.empty())
     sentences.emplace_back(
         "Whether it survives when the assumptions are relaxed was not tested: that takes two "
-        "lengths and "
-        "two "
-        "replicates for a value of a dial.");
+        "lengths and two replicates for a value of a dial.");
   else
     sentences.push_back(fmt::format(
         "Relaxing the assumptions one at a time broke it on {} of {} dials, by more keys than "

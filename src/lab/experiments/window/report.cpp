@@ -192,17 +192,14 @@ std::vector<std::string> sentences(const std::vector<Curve>& curves) {
   }
   return {
       fmt::format("That a fixed number of keys, heaviest or windowed, leaves an error that "
-                  "persists {} here, in "
-                  "dropped mass: {} (the heaviest lose in the median {}).",
+                  "persists {} here, in dropped mass: {} (the heaviest lose in the median {}).",
                   stats::verdict(fixed.cases - fixed.falls, fixed.cases), fixed.text(),
                   fmt::join(fixed_examples, "; ")),
       fmt::format(
           "That for some C the heaviest alpha·n^C keys leave a falling error {} here, in dropped "
-          "mass: in "
-          "{} of {} settings ({}), and over all exponents {}; the largest single weight dropped, a "
-          "norm in which every row is sparse, fell in {} of {} cases, and in {} of {} with a fixed "
-          "number "
-          "of keys.",
+          "mass: in {} of {} settings ({}), and over all exponents {}; the largest single weight "
+          "dropped, a norm in which every row is sparse, fell in {} of {} cases, and in {} of {} "
+          "with a fixed number of keys.",
           stats::verdict(falling, std::ssize(best)), falling, best.size(),
           examples.empty() ? "none" : fmt::format("{}", fmt::join(examples, "; ")), power.text(),
           power_entry.falls, power_entry.cases, fixed_entry.falls, fixed_entry.cases)};

@@ -89,9 +89,7 @@ struct Maker {
     if (!std::ranges::all_of(query, [](double x) { return std::isfinite(x); }))
       core::fail(Code::usage,
                  "row {} of the pattern (from 0) has {} nonzeros among {} columns, for which the "
-                 "moment curve "
-                 "needs "
-                 "logits beyond f64; take another method",
+                 "moment curve needs logits beyond f64; take another method",
                  i, row.set.size(), pattern.cols);
     if (hold_in == Arithmetic::f32)
       for (const double multiple : multiples) {

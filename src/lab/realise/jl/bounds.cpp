@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <tamis/lab/bounds.h>
+#include <tamis/lab/witness.h>
 
 #include "core/fail.h"
 

@@ -24,20 +24,21 @@ void check(const JlTarget& target, const JlOptions& options) {
                options.redraws);
 }
 
-void add_paper_form(JlWitness& witness, std::int64_t hidden) {
-  const std::int64_t n = witness.candidate.rows;
-  const std::int64_t m = witness.candidate.dim;
-  witness.hidden = hidden;
-  witness.x.assign(static_cast<std::size_t>(n * hidden), 0);
+Inputs paper_form(const Candidate& candidate, std::int64_t hidden) {
+  const std::int64_t n = candidate.rows;
+  const std::int64_t m = candidate.dim;
+  Inputs inputs{.hidden = hidden, .columns = 2 * m};
+  inputs.x.assign(static_cast<std::size_t>(n * hidden), 0);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t c = 0; c < m; ++c) {
-      witness.x[i * hidden + c] = witness.candidate.q[i * m + c];
-      witness.x[i * hidden + m + c] = witness.candidate.k[i * m + c];
+      inputs.x[i * hidden + c] = candidate.q[i * m + c];
+      inputs.x[i * hidden + m + c] = candidate.k[i * m + c];
     }
-  witness.w_q.assign(static_cast<std::size_t>(hidden * 2 * m), 0);
-  witness.w_k = witness.w_q;
-  for (std::int64_t c = 0; c < 2 * m; ++c) witness.w_q[c * 2 * m + c] = 1;
-  for (std::int64_t c = 0; c < m; ++c) witness.w_k[(m + c) * 2 * m + c] = 1;
+  inputs.w_q.assign(static_cast<std::size_t>(hidden * 2 * m), 0);
+  inputs.w_k = inputs.w_q;
+  for (std::int64_t c = 0; c < 2 * m; ++c) inputs.w_q[c * 2 * m + c] = 1;
+  for (std::int64_t c = 0; c < m; ++c) inputs.w_k[(m + c) * 2 * m + c] = 1;
+  return inputs;
 }
 
 }  // namespace
@@ -56,8 +57,10 @@ std::optional<JlWitness> jl_witness(const Pattern& pattern, const Conditions& co
   JlWitness witness;
   witness.redraws = found->draw + 1;
   Candidate& candidate = witness.candidate;
-  candidate = {n, n, m, std::vector<double>(static_cast<std::size_t>(n * m)),
-               range_basis(found->projection, threads)};
+  candidate.rows = candidate.cols = n;
+  candidate.dim = m;
+  candidate.q.resize(static_cast<std::size_t>(n * m));
+  candidate.k = range_basis(found->projection, threads);
   const double scale = std::sqrt(static_cast<double>(n) / static_cast<double>(m));
   for (double& x : candidate.k) x *= scale;
   core::parallel_for(n, threads, [&](std::int64_t i, int) {
@@ -66,7 +69,7 @@ std::optional<JlWitness> jl_witness(const Pattern& pattern, const Conditions& co
       for (std::int64_t c = 0; c < m; ++c)
         q[c] += target.b[e] * candidate.k[target.column[e] * m + c];
   });
-  if (options.hidden > 0) add_paper_form(witness, options.hidden);
+  if (options.hidden > 0) candidate.inputs = paper_form(candidate, options.hidden);
   return witness;
 }
 

@@ -23,13 +23,11 @@ struct JlOptions {
 };
 
 struct JlWitness {
-  Candidate candidate;  ///< q = √(n/m)·B·Z and k = √(n/m)·Z, Z orthonormal with ZZᵀ = P
+  /// q = √(n/m)·B·Z and k = √(n/m)·Z, Z orthonormal with ZZᵀ = P. Its inputs, if they were asked
+  /// for: x holds q, k and zeros; w_q and w_k have the paper's d = 2m columns and depend on the
+  /// sizes alone.
+  Candidate candidate;
   std::int64_t redraws = 0;  ///< draws made, the accepted one included
-  /// The paper's form (15)–(17), empty if it was not asked for: x, w_q and w_k, the last two with
-  /// the paper's d = 2m columns. w_q and w_k depend on the sizes alone.
-  std::int64_t hidden = 0;
-  std::vector<double> x;         ///< n × d_hid: q, k and zeros
-  std::vector<double> w_q, w_k;  ///< d_hid × 2m
 };
 
 /// Returns a witness from the first draw that satisfies every condition in f64, or nothing. A draw

@@ -130,7 +130,7 @@ RC_GTEST_PROP(FewColumns, HaveASimplexWithQueries, ()) {
       lab::decision::simplex_with_queries(pattern, *lab::decision::sign_matrix(pattern));
   const auto sealed = lab::realisation::seal(pattern, weak, *candidate, 1);
   RC_ASSERT(sealed.has_value());
-  RC_ASSERT(sealed->witness.q.info().dtype == DType::f32);
+  RC_ASSERT(sealed->witness().q.info().dtype == DType::f32);
 }
 
 RC_GTEST_PROP(ColumnOrders, CountTheirChangesAndHaveKeys, ()) {

@@ -261,8 +261,7 @@ TEST(Decide, RefusesOptionsOutsideTheirRange) {
   options.hidden = 4;
   EXPECT_EQ(sentence(rectangular, options),
             "a hidden size was asked for, but the pattern is 3 × 2; queries and keys share inputs "
-            "only if "
-            "it is square");
+            "only if it is square");
   for (const double limit : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
     lab::DecideOptions timed = patient();
     timed.time_limit = limit;

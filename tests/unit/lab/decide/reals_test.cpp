@@ -41,7 +41,7 @@ void expect_yes(const lab::Pattern& pattern, std::int64_t dim, Hidden hidden = {
   const lab::decision::SolverAnswer answer = ask(pattern, dim, hidden);
   ASSERT_TRUE(answer.witness) << answer.outcome;
   EXPECT_FALSE(answer.refuted);
-  const lab::Witness& witness = answer.witness->witness;
+  const lab::Witness& witness = answer.witness->witness();
   EXPECT_TRUE(lab::verify(pattern, witness, {.weak = true}, 1).holds());
   EXPECT_EQ(hidden ? witness.w_k.info().shape[1] : witness.k.info().shape[1], dim);
   if (hidden) {

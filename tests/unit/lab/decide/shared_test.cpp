@@ -73,14 +73,14 @@ std::optional<lab::realisation::Sealed> found(const lab::Pattern& pattern,
 
 void expect_sealed(const lab::Pattern& pattern, const lab::realisation::Sealed& sealed, Size size) {
   using Shape = std::vector<std::int64_t>;
-  const lab::Witness& witness = sealed.witness;
+  const lab::Witness& witness = sealed.witness();
   EXPECT_FALSE(witness.has_queries());
   EXPECT_EQ(witness.x.info().shape, (Shape{pattern.rows, size.hidden}));
   EXPECT_EQ(witness.w_q.info().shape, (Shape{size.hidden, size.dim}));
   EXPECT_EQ(witness.w_k.info().shape, (Shape{size.hidden, size.dim}));
   EXPECT_TRUE(witness.made_for.weak);
-  EXPECT_EQ(witness.made_by.at("method"), "shared");
-  EXPECT_TRUE(sealed.verification.holds());
+  EXPECT_EQ(witness.made_by.at("method"), "shared descent");
+  EXPECT_TRUE(sealed.verification().holds());
   EXPECT_TRUE(lab::verify(pattern, witness, witness.made_for, 1).holds());
 }
 
@@ -157,8 +157,8 @@ RC_GTEST_PROP(Shared, SameSeedSameBitsForAnyNumberOfThreads, ()) {
   const auto together = found(pattern, options);
   RC_ASSERT(alone.has_value() == together.has_value());
   if (!alone) return;
-  RC_ASSERT(bytes_of(alone->witness) == bytes_of(together->witness));
-  RC_ASSERT(alone->witness.made_by == together->witness.made_by);
+  RC_ASSERT(bytes_of(alone->witness()) == bytes_of(together->witness()));
+  RC_ASSERT(alone->witness().made_by == together->witness().made_by);
 }
 
 TEST(Shared, RowsOfOnesAskForNothing) {

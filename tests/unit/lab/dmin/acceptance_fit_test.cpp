@@ -51,8 +51,8 @@ TEST(AcceptanceFit, TellsTheRareAcceptancesThatItDidNotSee) {
   constexpr std::int64_t draws = 40'000;
   std::int64_t d = curve.counts.front().d;
   while (curve.probability(static_cast<double>(d)) > 2e-3) d -= 2;
-  const std::int64_t seen =
-      count_accepted(problem.pattern(1), problem.conditions(), d, {0, draws}, problem.draw_seed(1));
+  const std::int64_t seen = test::count_accepted(problem.pattern(1), problem.conditions(), d,
+                                                 {0, draws}, problem.draw_seed(1));
   const double expected = curve.probability(static_cast<double>(d)) * static_cast<double>(draws);
   const lab::ProbabilityInterval truth = lab::clopper_pearson(seen, draws, 1e-4);
   // Allows for the curve's own errors: four standard deviations of the logarithm of −log p.

@@ -126,7 +126,7 @@ TEST(Dmin, ResultsDoNotDependOnThreadsNorOnPieces) {
   EXPECT_EQ(first(0, found, 2), std::nullopt);
   EXPECT_EQ(first(found, 10, 1), found);
   const auto count = [&](std::int64_t from, std::int64_t to, int threads) {
-    return count_accepted(pattern, problem.conditions(), d, {from, to - from}, 3, threads);
+    return test::count_accepted(pattern, problem.conditions(), d, {from, to - from}, 3, threads);
   };
   EXPECT_EQ(count(0, 400, 2), count(0, 150, 1) + count(150, 400, 3));
 }

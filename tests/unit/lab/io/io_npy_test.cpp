@@ -85,8 +85,7 @@ TEST(Npy, WhatCannotBeReadIsRefusedWithWhatWouldBeRight) {
   EXPECT_EQ(
       refusal(npy_text("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", 8)),
       "input: the npy file has elements of type '<c8'; tamis reads f2, V2, f4, f8, i1, i2, i4, i8, "
-      "u1, u2, u4, "
-      "u8, b1, little endian");
+      "u1, u2, u4, u8, b1, little endian");
   EXPECT_EQ(
       refusal(npy_text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 4)),
       "input: the npy file holds records; it must hold plain numbers");
@@ -144,16 +143,13 @@ TEST(Npy, HeaderFieldsAreRequiredOnce) {
   EXPECT_EQ(
       refusal(npy_text("{'descr': '<f4', 'descr': '<f4', }", 4)),
       "input: the npy header has the field 'descr' twice; it must have descr, fortran_order and "
-      "shape, once "
-      "each");
+      "shape, once each");
   EXPECT_EQ(refusal(npy_text("{'order': 'C', }", 4)),
             "input: the npy header has the field 'order' that is unknown; it must have descr, "
-            "fortran_order and "
-            "shape, once each");
+            "fortran_order and shape, once each");
   EXPECT_EQ(refusal(npy_text("{'descr': f4}", 4)),
             "input: the npy header cannot be read from its byte 10 on; it must look like {'descr': "
-            "'<f4', "
-            "'fortran_order': False, 'shape': (3, 4), }");
+            "'<f4', 'fortran_order': False, 'shape': (3, 4), }");
 }
 
 }  // namespace

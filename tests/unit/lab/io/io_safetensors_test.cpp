@@ -150,8 +150,7 @@ TEST(Safetensors, ATruncatedFileIsRefused) {
       safetensors_text(R"({"layers.0.q":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})", 16);
   EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)),
             "input: tensor 'layers.0.q' should end at byte 16 of the data, but the file has only "
-            "15; it is "
-            "truncated or its header is wrong");
+            "15; it is truncated or its header is wrong");
   for (std::size_t length = 0; length < whole.size(); ++length) refusal(whole.substr(0, length));
 }
 
@@ -196,9 +195,7 @@ TEST(Safetensors, OffsetsMustCoverTheDataOnce) {
             "input: the last 3 bytes belong to no tensor; the data should have 1 bytes and has 4");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[6,10]}})", 8),
             "input: tensor 'a' should end at byte 10 of the data, but the file has only 8; it is "
-            "truncated "
-            "or its "
-            "header is wrong");
+            "truncated or its header is wrong");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}})", 4),
             "input: data_offsets of tensor 'a' are [4, 0]; the first must not be above the second");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,20]}})", 20),
@@ -223,8 +220,7 @@ TEST(Safetensors, DimensionsThatDoNotFitAreRefused) {
   EXPECT_EQ(
       refusal(R"({"a":{"dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0]}})", 0),
       "input: tensor 'a' of shape [2305843009213693952] is larger than any file; its bytes must "
-      "fit "
-      "63 bits");
+      "fit 63 bits");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,4]}})", 4),
             "input: shape of tensor 'a' holds -1; it must hold whole numbers from 0 to 2^63 − 1");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,4]}})", 4),
@@ -257,8 +253,7 @@ TEST(Safetensors, NamesThatCCannotTellApartAreRefused) {
 TEST(Safetensors, FieldsMustBeOfTheirTypeAndAllThere) {
   EXPECT_EQ(refusal(R"({"a":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[0,0]}})", 0),
             "input: tensor 'a' has dtype 'F8_E4M3'; tamis reads F16, BF16, F32, F64, I8, I16, I32, "
-            "I64, U8, U16, "
-            "U32, U64, BOOL");
+            "I64, U8, U16, U32, U64, BOOL");
   EXPECT_EQ(refusal(R"({"a":{"dtype":7,"shape":[0],"data_offsets":[0,0]}})", 0),
             "input: dtype of tensor 'a' must be a string");
   EXPECT_EQ(refusal(R"({"a":{"dtype":"U8","shape":"2","data_offsets":[0,0]}})", 0),
@@ -348,8 +343,7 @@ TEST(Safetensors, WhatCannotBeReadBackIsNotWritten) {
             folder / "t: tensor 'a' to be written has 65 dimensions; it may have at most 64");
   EXPECT_EQ(write({{{"a", DType::f32, {-1}}, &value}}),
             "tensor 'a' cannot have the shape [-1]: dimensions must not be negative and its bytes "
-            "must fit "
-            "63 bits");
+            "must fit 63 bits");
   EXPECT_EQ(folder.entries(), 0U);
 }
 

@@ -48,8 +48,7 @@ TEST(Tensor, SizesThatDoNotFitAreAnError) {
           },
           Code::usage),
       "tensor 't' cannot have the shape [4611686018427387904]: dimensions must not be negative and "
-      "its bytes "
-      "must fit 63 bits");
+      "its bytes must fit 63 bits");
   EXPECT_EQ((lab::TensorInfo{"t", DType::u8, {huge, 0, huge}}.elements()), 0);
   EXPECT_EQ((lab::TensorInfo{"t", DType::u8, {}}.elements()), 1);
 }

@@ -228,32 +228,27 @@ TEST(Trace, TensorsOfTheWrongTypeOrShapeAreRefused) {
        DType::bf16,
        {2, 5, 2},
        "tensor 'layers.3.k' has dtype f16 and 'layers.3.v' has bf16; k and v of a layer must have "
-       "the "
-       "same"},
+       "the same"},
       {"layers.3.q",
        DType::f32,
        {12, 4},
        "tensor 'layers.3.q' has shape [12, 4]; it must be [query_heads, queries, head_dim], none "
-       "of them "
-       "zero"},
+       "of them zero"},
       {"layers.3.q",
        DType::f32,
        {4, 0, 4},
        "tensor 'layers.3.q' has shape [4, 0, 4]; it must be [query_heads, queries, head_dim], none "
-       "of them "
-       "zero"},
+       "of them zero"},
       {"layers.3.k",
        DType::f16,
        {2, 0, 4},
        "tensor 'layers.3.k' has shape [2, 0, 4]; it must be [kv_heads, tokens, head_dim], none of "
-       "them "
-       "zero"},
+       "them zero"},
       {"layers.3.q",
        DType::f32,
        {5, 3, 4},
        "tensor 'layers.3.q' has 5 heads and 'layers.3.k' has 2; query heads must be a multiple of "
-       "KV "
-       "heads"},
+       "KV heads"},
       {"layers.3.k",
        DType::f16,
        {2, 5, 3},
@@ -263,8 +258,7 @@ TEST(Trace, TensorsOfTheWrongTypeOrShapeAreRefused) {
        DType::f16,
        {2, 6, 2},
        "tensor 'layers.3.v' has shape [2, 6, 2]; it must be [kv_heads of k, tokens of k, "
-       "value_dim] = [2, "
-       "5, 2]"},
+       "value_dim] = [2, 5, 2]"},
       {"layers.3.v",
        DType::f16,
        {2, 5, 1025},
@@ -306,16 +300,12 @@ TEST(Trace, TensorsOfTheWrongTypeOrShapeAreRefused) {
        DType::f32,
        {1},
        "tensor 'layers.3.keys' is no part of a trace; names that begin with 'layers.' must be "
-       "layers.L.F "
-       "with L a "
-       "layer's number and F one of q, k, v, w_q, w_k, w_norm, input_bound"},
+       "layers.L.F with L a layer's number and F one of q, k, v, w_q, w_k, w_norm, input_bound"},
       {"layers.03.q",
        DType::f32,
        {1},
        "tensor 'layers.03.q' is no part of a trace; names that begin with 'layers.' must be "
-       "layers.L.F "
-       "with L a "
-       "layer's number and F one of q, k, v, w_q, w_k, w_norm, input_bound"},
+       "layers.L.F with L a layer's number and F one of q, k, v, w_q, w_k, w_norm, input_bound"},
   };
   for (const BadTensor& bad : cases) {
     Draft draft;

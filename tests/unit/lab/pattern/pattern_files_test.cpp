@@ -94,8 +94,7 @@ TEST(MatrixMarket, EntriesThatNoPatternHasAreRefused) {
   EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 1e-400\n"), out_of_range("1e-400"));
   EXPECT_EQ(market_refusal("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n"),
             "input: line 3 has the value '1.5'; in a file of integers it must be a whole number "
-            "from 0 to "
-            "2^63 − 1");
+            "from 0 to 2^63 − 1");
   EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 -1\n"), out_of_range("-1"));
   EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 nan\n"), out_of_range("nan"));
   EXPECT_EQ(market_refusal(banner + "1 1 1\n1 1 1e999\n"), out_of_range("1e999"));
@@ -119,13 +118,11 @@ TEST(MatrixMarket, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
       "are wrong");
   EXPECT_EQ(market_refusal(banner + "4611686018427387904 1 1\n1 1 1\n"),
             "input: the pattern has 4611686018427387904 rows but only 1 entries; every row needs "
-            "at least one "
-            "nonzero");
+            "at least one nonzero");
   EXPECT_EQ(
       market_refusal(array_banner + "4611686018427387904 4611686018427387904\n1\n"),
       "input: announces 4611686018427387904 × 4611686018427387904 entries, but holds fewer; it is "
-      "truncated or "
-      "its sizes are wrong");
+      "truncated or its sizes are wrong");
   EXPECT_EQ(market_refusal(banner + "9223372036854775808 1 1\n1 1 1\n"),
             "input: line 2 must hold the numbers of rows, columns and entries, from 0 to 2^63 − 1");
   EXPECT_EQ(market_refusal(banner + "0 0 0\n"),
@@ -233,12 +230,10 @@ TEST(Qrels, LinesThatAreNoJudgementsAreRefused) {
             "input: the entry at topic '1', document 'a' is given twice; each may be given once");
   EXPECT_EQ(qrels_refusal("1 0 a 1\n2 0 a 0\n"),
             "input: topic '2' has no relevant document; every row of a pattern needs at least one, "
-            "so leave "
-            "such topics out (--drop-empty, EmptyTopics::drop)");
+            "so leave such topics out (--drop-empty, EmptyTopics::drop)");
   EXPECT_EQ(qrels_refusal("4 0 a 0\n1 0 a 1\n2 0 a 0\n3 0 b -1\n"),
             "input: topic '4' has no relevant document, nor have 2 others; every row of a pattern "
-            "needs at "
-            "least one, so leave such topics out (--drop-empty, EmptyTopics::drop)");
+            "needs at least one, so leave such topics out (--drop-empty, EmptyTopics::drop)");
   EXPECT_EQ(qrels_refusal(std::string("1 0 a\0b 1\n", 10)),
             "input: byte 5 is zero; qrels are lines of text");
   EXPECT_EQ(qrels_refusal("1 0 \xff 1\n"),

@@ -19,9 +19,9 @@
 namespace tamis {
 namespace {
 
-using testing::plant;
-using testing::PlantedHead;
-using testing::Planting;
+using test::plant;
+using test::PlantedHead;
+using test::Planting;
 
 TEST(Conformal, AlphaIsTheOrderStatisticOfTheCalibrationRows) {
   // Nine calibration rows at C = 0, delta = 0.2: the rank is ⌈0.8·10⌉ = 8.
@@ -47,7 +47,7 @@ RC_GTEST_PROP(Conformal, ServesAtLeastRankCalibrationRowsAndNotIfAlphaWereSmalle
   Planting planting;
   planting.rows = *rc::gen::inRange(1, 80);
   planting.seed = seed;
-  const PlantedHead head = testing::plant(lab::Law::power, 0.5, 100, planting);
+  const PlantedHead head = test::plant(lab::Law::power, 0.5, 100, planting);
   const std::vector<lab::Part> parts(head.n.size(), lab::Part::calibration);
   const lab::Conformal rule = lab::calibrate_power(head.n, head.k_eps, parts, C, delta);
   const auto served = [&](double alpha) {
@@ -116,7 +116,7 @@ TEST(Conformal, CoversNewExchangeableRowsAtThePromisedRate) {
       Planting planting;
       planting.seed = static_cast<std::uint64_t>(h);
       const PlantedHead head =
-          testing::plant(lab::Law::power, 0.5, 2000, planting);  // large k: hardly any ties
+          test::plant(lab::Law::power, 0.5, 2000, planting);  // large k: hardly any ties
       const std::vector<lab::Part> parts = lab::split_rows(head.n, 0, planting.seed);
       const lab::Conformal rule = lab::calibrate_power(
           head.n, head.k_eps, parts, lab::fit_exponent(head.n, head.k_eps, parts), delta);
@@ -202,7 +202,7 @@ TEST(Conformal, CoverageIntervalIsExact) {
 TEST(Conformal, TableOfRulesAddsUpToItsRules) {
   Planting planting;
   planting.rows = 300;
-  const PlantedHead head = testing::plant(lab::Law::power, 0.5, 300, planting);
+  const PlantedHead head = test::plant(lab::Law::power, 0.5, 300, planting);
   std::vector<double> w;
   for (std::size_t i = 0; i < head.n.size(); ++i)
     w.push_back(std::min(head.n[i], 3 * head.k_eps[i]));

@@ -17,10 +17,10 @@
 namespace tamis {
 namespace {
 
-using testing::plant;
-using testing::plant_gaussian;
-using testing::PlantedHead;
-using testing::Planting;
+using test::plant;
+using test::plant_gaussian;
+using test::PlantedHead;
+using test::Planting;
 
 const lab::GaussianNull& null_at_1_percent() {
   static const lab::GaussianNull null(0.01);
@@ -49,11 +49,11 @@ TEST(Law, PlantedLawsAreFoundAgain) {
     Planting planting;
     planting.seed = static_cast<std::uint64_t>(h);
     const double C = 0.325 + (0.8 - 0.325) * (h + 0.5) / heads;
-    power += fit(testing::plant(lab::Law::power, C, 200, planting), quick(planting.seed)).law ==
+    power += fit(test::plant(lab::Law::power, C, 200, planting), quick(planting.seed)).law ==
                      lab::Law::power
                  ? 1
                  : 0;
-    linear += fit(testing::plant(lab::Law::linear, 1, 400, planting), quick(planting.seed)).law ==
+    linear += fit(test::plant(lab::Law::linear, 1, 400, planting), quick(planting.seed)).law ==
                       lab::Law::linear
                   ? 1
                   : 0;
@@ -74,7 +74,7 @@ TEST(Law, GaussianLogitsAreTakenForTheNullAndNotForAPowerLaw) {
     planting.seed = static_cast<std::uint64_t>(h);
     planting.n_low = 128;
     planting.n_high = 2048;
-    PlantedHead head = testing::plant_gaussian(5, 0.01, planting);
+    PlantedHead head = test::plant_gaussian(5, 0.01, planting);
     null += fit(head, quick(planting.seed)).law == lab::Law::gaussian ? 1 : 0;
     head.sigma.clear();
     power_without += fit(head, quick(planting.seed)).best == lab::Law::power ? 1 : 0;
@@ -94,7 +94,7 @@ TEST(Law, IntervalForTheExponentCoversItIndependentOrNot) {
       lab::LawOptions options;
       options.confidence = 0.9;
       options.resamples = 199;
-      const lab::LawFit f = fit(testing::plant(lab::Law::power, 0.5, 200, planting), options);
+      const lab::LawFit f = fit(test::plant(lab::Law::power, 0.5, 200, planting), options);
       covered += f.C_low <= 0.5 && 0.5 <= f.C_high ? 1 : 0;
     }
     // Five standard errors of a share of 0.9; the campaign measures it more closely.
@@ -105,20 +105,20 @@ TEST(Law, IntervalForTheExponentCoversItIndependentOrNot) {
 TEST(Law, ALawWithoutNoiseIsFoundWithItsNumbers) {
   Planting planting;
   planting.noise = 0;
-  const lab::LawFit power = fit(testing::plant(lab::Law::power, 0.6, 500, planting));
+  const lab::LawFit power = fit(test::plant(lab::Law::power, 0.6, 500, planting));
   EXPECT_EQ(power.law, lab::Law::power);
   EXPECT_NEAR(power.C, 0.6, 0.005);  // k is rounded to integers: 1/(2·k) each
   EXPECT_LT(power.C_low, power.C + 1e-12);
   EXPECT_GT(power.C_high, power.C - 1e-12);
   EXPECT_NEAR(lab::predicted_k_eps(power, null_at_1_percent(), 3000), 500, 1);
-  const lab::LawFit log = fit(testing::plant(lab::Law::logarithmic, 0, 500, planting));
+  const lab::LawFit log = fit(test::plant(lab::Law::logarithmic, 0, 500, planting));
   EXPECT_EQ(log.law, lab::Law::logarithmic);
   EXPECT_NEAR(lab::predicted_k_eps(log, null_at_1_percent(), 3000), 500, 1);
-  const lab::LawFit constant = fit(testing::plant(lab::Law::constant, 0, 7, planting));
+  const lab::LawFit constant = fit(test::plant(lab::Law::constant, 0, 7, planting));
   EXPECT_EQ(constant.law, lab::Law::constant);
   EXPECT_NEAR(constant.alpha, 7, 1e-9);
   EXPECT_NEAR(constant.C, 0, 1e-12);
-  const lab::LawFit linear = fit(testing::plant(lab::Law::linear, 1, 3000, planting));
+  const lab::LawFit linear = fit(test::plant(lab::Law::linear, 1, 3000, planting));
   EXPECT_EQ(linear.law, lab::Law::linear);  // k = n: every key is needed
   EXPECT_NEAR(linear.alpha, 1, 1e-12);
   EXPECT_EQ(lab::predicted_k_eps(linear, null_at_1_percent(), 77), 77);
@@ -127,7 +127,7 @@ TEST(Law, ALawWithoutNoiseIsFoundWithItsNumbers) {
 TEST(Law, OrderOfRowsAndRepetitionDoNotMatter) {
   Planting planting;
   planting.sigma = 3;
-  const PlantedHead head = testing::plant(lab::Law::power, 0.5, 200, planting);
+  const PlantedHead head = test::plant(lab::Law::power, 0.5, 200, planting);
   PlantedHead shuffled = head;
   const lab::numbers::Stream stream(1, lab::numbers::Purpose::test, 99);
   for (std::size_t i = head.n.size(); i-- > 1;) {
@@ -158,7 +158,7 @@ TEST(Law, OrderOfRowsAndRepetitionDoNotMatter) {
 TEST(Law, ProbabilitiesSumToOneAndTheFirstIsTheBest) {
   Planting planting;
   planting.sigma = 3;
-  const lab::LawFit f = fit(testing::plant(lab::Law::power, 0.4, 200, planting));
+  const lab::LawFit f = fit(test::plant(lab::Law::power, 0.4, 200, planting));
   ASSERT_EQ(f.scores.size(), 5U);
   double sum = 0;
   for (std::size_t i = 0; i < f.scores.size(); ++i) {
@@ -174,7 +174,7 @@ TEST(Law, ProbabilitiesSumToOneAndTheFirstIsTheBest) {
 TEST(Law, AHumpFollowsNoLaw) {
   Planting planting;
   planting.noise = 0.3;
-  PlantedHead head = testing::plant(lab::Law::constant, 0, 300, planting);
+  PlantedHead head = test::plant(lab::Law::constant, 0, 300, planting);
   for (std::size_t i = 0; i < head.n.size(); ++i) {
     const double place = (head.n[i] - 4600) / 1200;
     head.k_eps[i] =
@@ -193,7 +193,7 @@ TEST(Law, AHumpFollowsNoLaw) {
 TEST(Law, AHeadAtItsFloorIsConstant) {
   Planting planting;
   planting.noise = 1.5;
-  const PlantedHead head = testing::plant(lab::Law::power, 0.5, 0.9, planting);
+  const PlantedHead head = test::plant(lab::Law::power, 0.5, 0.9, planting);
   const lab::LawFit f = fit(head);
   EXPECT_EQ(f.k_median, 1);
   EXPECT_EQ(f.law, lab::Law::constant);
@@ -205,7 +205,7 @@ TEST(Law, RowsThatCannotCarryALawSayWhyAndGiveWhatTheyCan) {
   const lab::GaussianNull& null = null_at_1_percent();
   Planting planting;
   planting.rows = 10;
-  const lab::LawFit few = fit(testing::plant(lab::Law::power, 0.5, 100, planting));
+  const lab::LawFit few = fit(test::plant(lab::Law::power, 0.5, 100, planting));
   EXPECT_EQ(few.law, lab::Law::none);
   EXPECT_EQ(few.best, lab::Law::none);
   EXPECT_EQ(few.reason, "10 rows; a law needs at least 24");
@@ -217,14 +217,14 @@ TEST(Law, RowsThatCannotCarryALawSayWhyAndGiveWhatTheyCan) {
 
   planting.rows = 100;
   planting.n_low = planting.n_high = 512;
-  const lab::LawFit one_length = fit(testing::plant(lab::Law::power, 0.5, 100, planting));
+  const lab::LawFit one_length = fit(test::plant(lab::Law::power, 0.5, 100, planting));
   EXPECT_EQ(one_length.law, lab::Law::none);
   EXPECT_EQ(one_length.reason, "all rows see n = 512 keys; a law needs different lengths");
   EXPECT_EQ(one_length.n_low, 512);
 
   planting.n_high = 900;
   EXPECT_NE(
-      fit(testing::plant(lab::Law::power, 0.5, 100, planting)).reason.find("factor of at least 2"),
+      fit(test::plant(lab::Law::power, 0.5, 100, planting)).reason.find("factor of at least 2"),
       std::string::npos);
 
   const lab::LawFit empty = lab::fit_law({}, null);

@@ -11,7 +11,7 @@
 #include "lab/profile/row.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct NamedRow {
@@ -290,4 +290,4 @@ TEST(ProfileRow, WeightsInF64AreThoseOfTheCLibrary) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

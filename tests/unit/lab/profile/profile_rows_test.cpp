@@ -14,7 +14,7 @@
 #include "support/oracle.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 lab::RowFigures figures_of(const Problem& problem, Workspace& workspace,
@@ -248,4 +248,4 @@ TEST(ProfileRows, OptionsOutOfRangeAreNamed) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

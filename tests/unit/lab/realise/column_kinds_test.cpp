@@ -95,9 +95,8 @@ TEST(ColumnKinds, KeysForMoreColumnsThanAFileJustifiesAreRefused) {
   EXPECT_EQ(
       lab::realisation::too_many_keys(wide(many), 2, DType::f32),
       "the pattern has 2147483647 columns and only 4 nonzeros, and a witness of dimension 2 has a "
-      "key "
-      "for every column, which would take 16.0 GiB; leave out all empty columns but one, whose key "
-      "does for them all");
+      "key for every column, which would take 16.0 GiB; leave out all empty columns but one, whose "
+      "key does for them all");
   const auto sentence = [](auto&& call) -> std::string {
     try {
       call();

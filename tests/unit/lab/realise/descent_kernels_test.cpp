@@ -6,7 +6,7 @@
 #include "lab/numbers/random.h"
 #include "support/targets.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 std::vector<float> normals(std::size_t n, std::uint64_t row) {
@@ -143,4 +143,4 @@ TEST(DescentKernels, AdamAgreesWithItsFormula) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

@@ -27,7 +27,7 @@ TEST(JlKernels, NormalsAreThoseOfTheCipherOnEveryTarget) {
   constexpr std::uint64_t seed = 0x0123456789ABCDEF;
   constexpr std::uint64_t row = 0xFEDCBA9876543210;
   constexpr std::int64_t blocks = 64;
-  testing::for_each_target([&](const char* target) {
+  test::for_each_target([&](const char* target) {
     std::vector<float> out(4 * blocks);
     lab::kernels::lab_kernels().jl.normals(seed, 77, row, 0xFFFFFFF0U, blocks, out.data());
     for (std::int64_t b = 0; b < blocks; ++b) {
@@ -82,7 +82,7 @@ TEST(JlKernels, ProductsAreThoseOfPlainLoopsForEveryShape) {
     x[i] = static_cast<float>(stream.normal(static_cast<std::uint32_t>(2 * i)));
     y[i] = static_cast<float>(stream.normal(static_cast<std::uint32_t>(2 * i + 1)));
   }
-  testing::for_each_target([&](const char* target) {
+  test::for_each_target([&](const char* target) {
     const lab::kernels::JlKernels& jl = lab::kernels::lab_kernels().jl;
     for (const std::int64_t n : {64, 256, 320, 704})
       for (const std::int64_t nx : {1, 2, 5, 8, 13})
@@ -155,7 +155,7 @@ TEST(JlKernels, SumsOfManyVectorsHaveTheBitsOfSumsOneByOne) {
   std::uint32_t next = 0;
   for (std::vector<float>* each : {&x, &a})
     for (float& value : *each) value = static_cast<float>(stream.normal(next += 2));
-  testing::for_each_target([&](const char* target) {
+  test::for_each_target([&](const char* target) {
     const lab::kernels::JlKernels& jl = lab::kernels::lab_kernels().jl;
     std::vector<float> at_once(rows * stride, 0.5F);
     std::vector<float> one_by_one = at_once;

@@ -186,7 +186,7 @@ TEST(JlSampler, EveryTargetAcceptsTheSameDraws) {
   const lab::realisation::JlTarget target =
       lab::realisation::jl_target(pattern_of(c), conditions_of(c));
   std::vector<std::vector<bool>> accepted;
-  testing::for_each_target([&](const char*) {
+  test::for_each_target([&](const char*) {
     accepted.emplace_back();
     for (const lab::realisation::JlPlan& plan : plans_of(target, c.m)) {
       lab::realisation::JlDraw draw(target);

@@ -29,10 +29,10 @@ lab::Witness witness_of(const lab::realisation::JlWitness& made,
   lab::Witness witness;
   witness.q = tensor_of("q", c.q, c.rows, c.dim);
   witness.k = tensor_of("k", c.k, c.cols, c.dim);
-  if (made.hidden > 0) {
-    witness.x = tensor_of("x", made.x, c.rows, made.hidden);
-    witness.w_q = tensor_of("w_q", made.w_q, made.hidden, 2 * c.dim);
-    witness.w_k = tensor_of("w_k", made.w_k, made.hidden, 2 * c.dim);
+  if (c.inputs) {
+    witness.x = tensor_of("x", c.inputs->x, c.rows, c.inputs->hidden);
+    witness.w_q = tensor_of("w_q", c.inputs->w_q, c.inputs->hidden, 2 * c.dim);
+    witness.w_k = tensor_of("w_k", c.inputs->w_k, c.inputs->hidden, 2 * c.dim);
   }
   witness.made_for = conditions;
   return witness;
@@ -80,9 +80,10 @@ TEST(Jl, WeightsDependOnSizesAlone) {
   const auto b =
       lab::realisation::jl_witness(lab::permutations_pattern(32, 2, 2, 2), conditions, options);
   ASSERT_TRUE(a && b);
-  EXPECT_EQ(a->w_q, b->w_q);
-  EXPECT_EQ(a->w_k, b->w_k);
-  EXPECT_NE(a->x, b->x);
+  const auto& [one, other] = std::pair(*a->candidate.inputs, *b->candidate.inputs);
+  EXPECT_EQ(one.w_q, other.w_q);
+  EXPECT_EQ(one.w_k, other.w_k);
+  EXPECT_NE(one.x, other.x);
 }
 
 TEST(Jl, SameSeedSameBitsForAnyNumberOfThreads) {

@@ -9,7 +9,7 @@
 #include "lab/numbers/random.h"
 #include "lab/realise/least_query.h"
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 struct Linear {  // normal·q ≥ bound
@@ -168,4 +168,4 @@ TEST(LeastQuery, FindsNoQueryWhereAKeyLiesBetweenTheSupport) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

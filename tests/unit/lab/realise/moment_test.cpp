@@ -150,8 +150,7 @@ TEST(Moment, RefusesWhatF64CannotEvenWrite) {
           [&] { (void)lab::realisation::moment(pattern_of(row), {}, lab::Arithmetic::f64, 1); },
           Code::usage),
       "row 0 of the pattern (from 0) has 1200 nonzeros among 2400 columns, for which the moment "
-      "curve needs "
-      "logits beyond f64; take another method");
+      "curve needs logits beyond f64; take another method");
 }
 
 TEST(Moment, RefusesWhatIsNotCausal) {

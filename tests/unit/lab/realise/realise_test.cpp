@@ -12,7 +12,7 @@
 #include <tamis/lab/generate.h>
 #include <tamis/lab/realise.h>
 
-namespace tamis::testing {
+namespace tamis::test {
 namespace {
 
 lab::Pattern random_pattern(std::int64_t n, std::int64_t k, double gamma, bool causal,
@@ -334,4 +334,4 @@ TEST(Frontier, RefusesDimensionsThatDoNotAscend) {
 }
 
 }  // namespace
-}  // namespace tamis::testing
+}  // namespace tamis::test

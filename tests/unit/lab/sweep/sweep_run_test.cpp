@@ -83,7 +83,7 @@ std::string error_of(const std::function<void()>& call, Code expected) {
 
 TEST(SweepRun, HoldsTheSameForAnyThreadsAndRanks) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   int cases = 0;
   EXPECT_TRUE(rc::check("every point is computed once", [&] {
     const auto count = *rc::gen::inRange<std::size_t>(1, 40);
@@ -104,7 +104,7 @@ TEST(SweepRun, HoldsTheSameForAnyThreadsAndRanks) {
 
 TEST(SweepRun, TakesTheLongestFirst) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const auto points = made_up_points(20);
   std::vector<double> order;
   const lab::sweep::Work work{"w", points, [&](std::size_t i, const ProgressCallback&) {
@@ -119,7 +119,7 @@ TEST(SweepRun, TakesTheLongestFirst) {
 TEST(SweepRun, RecordsFailuresGoesOnAndTriesThemAgain) {
   for (const int ranks : {1, 3}) {
     const Folder folder;
-    lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+    lab::SweepStore store(folder / "s", lab::StoreUse::write);
     const auto points = made_up_points(6);
     std::atomic<bool> broken = true;
     const auto make = [&](int) {
@@ -148,7 +148,7 @@ TEST(SweepRun, RecordsFailuresGoesOnAndTriesThemAgain) {
 
 TEST(SweepRun, CountsWhatItComputed) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const auto points = made_up_points(4);
   const lab::sweep::Work work{"w", points,
                               [](std::size_t i, const ProgressCallback&) -> std::string {
@@ -183,7 +183,7 @@ lab::sweep::Work endless(std::span<const lab::SweepPoint> points, std::atomic<in
 TEST(SweepRun, CancellingKeepsWhatIsDoneAndStopsWhatIsInFlight) {
   for (const int ranks : {1, 3}) {
     const Folder folder;
-    lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+    lab::SweepStore store(folder / "s", lab::StoreUse::write);
     std::vector<lab::SweepPoint> points{{"{\"i\":0}", 9}};
     for (int i = 1; i < 9; ++i) points.push_back({"{\"i\":" + std::to_string(i) + "}", 1});
     std::atomic<int> stopped = 0;
@@ -201,7 +201,7 @@ TEST(SweepRun, CancellingKeepsWhatIsDoneAndStopsWhatIsInFlight) {
 
 TEST(SweepRun, EndsAllRanksWhenOneIsInterrupted) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const auto points = made_up_points(9);
   std::atomic<int> stopped = 0;
   const auto run = [&] {
@@ -214,7 +214,7 @@ TEST(SweepRun, EndsAllRanksWhenOneIsInterrupted) {
 
 TEST(SweepRun, EndsWithTheSentenceOfARankThatCannotBegin) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const auto points = made_up_points(9);
   std::atomic<int> stopped = 0;
   const auto make = [&](int rank) {
@@ -227,7 +227,7 @@ TEST(SweepRun, EndsWithTheSentenceOfARankThatCannotBegin) {
 
 TEST(SweepRun, RefusesARankWithAnotherGrid) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const auto points = made_up_points(9);
   const auto fewer = made_up_points(8);
   std::atomic<int> stopped = 0;
@@ -267,7 +267,7 @@ TEST(SweepRun, KeepsWhatARankHasDoneWhateverEndsTheRun) {
         std::string("noise"), outcome(99), hello(endless(fewer, stopped))}) {
     SCOPED_TRACE(last);
     const Folder folder;
-    lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+    lab::SweepStore store(folder / "s", lab::StoreUse::write);
     Boxes boxes(2);
     for (const std::string& word : {hello(work), outcome(1), last}) boxes.put(0, {1, word});
     std::jthread other([&] {
@@ -300,8 +300,8 @@ TEST(SweepRun, NamesAnotherVersionAndOtherKernels) {
 
 TEST(SweepRun, StopsAllRanksWhenTheStoreFails) {
   const Folder folder;
-  { const lab::SweepStore made(folder.file("s"), lab::StoreUse::write); }
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::read);  // takes no results
+  { const lab::SweepStore made(folder / "s", lab::StoreUse::write); }
+  lab::SweepStore store(folder / "s", lab::StoreUse::read);  // takes no results
   const auto points = made_up_points(9);
   std::atomic<int> stopped = 0;
   const auto run = [&] {

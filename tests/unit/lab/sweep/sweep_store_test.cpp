@@ -32,7 +32,7 @@ lab::StoredPoint done_point(const std::string& parameters, const std::string& re
 
 /// A store of one sweep with points 0 … 2, of which 0 is done and 1 failed.
 std::string small_store(const Folder& folder) {
-  const std::string path = folder.file("s.sqlite");
+  const std::string path = folder / "s.sqlite";
   lab::SweepStore store(path, lab::StoreUse::write);
   const auto points = made_up_points(3);
   store.plan("fig", points);
@@ -69,7 +69,7 @@ void expect_refused(const std::string& path, const std::string& part) {
 
 TEST(SweepStore, GivesBackEveryBitOfWhatWasRecorded) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   int cases = 0;
   EXPECT_TRUE(rc::check("what is recorded is found", [&] {
     const auto texts = *rc::gen::container<std::vector<std::string>>(
@@ -85,7 +85,7 @@ TEST(SweepStore, GivesBackEveryBitOfWhatWasRecorded) {
     const std::string sweep = "sweep " + std::to_string(cases++);
     store.record(sweep, std::vector{put});
     const std::vector<lab::SweepPoint> points{{texts[0], 1}, {texts[0] + "!", 1}};
-    const lab::SweepStore reader(folder.file("s"), lab::StoreUse::read);
+    const lab::SweepStore reader(folder / "s", lab::StoreUse::read);
     const auto found = reader.look_up(sweep, points);
     RC_ASSERT(found[0].has_value() && !found[1].has_value());
     RC_ASSERT(found[0]->result == put.result && found[0]->error == put.error);
@@ -132,7 +132,7 @@ TEST(SweepStore, StandsAloneOnceItIsClosed) {
   const Folder folder;
   small_store(folder);
   for (const char* beside : {"-wal", "-shm", "-journal", ".lock"})
-    EXPECT_FALSE(std::filesystem::exists(folder.file("s.sqlite") + beside)) << beside;
+    EXPECT_FALSE(std::filesystem::exists(folder / "s.sqlite" + beside)) << beside;
 }
 
 TEST(SweepStore, TellsASecondWriterWhoWritesAndLetsReadersIn) {
@@ -155,30 +155,30 @@ TEST(SweepStore, TellsASecondWriterWhoWritesAndLetsReadersIn) {
 TEST(SweepStore, IsOneUnderAllItsNames) {
   const Folder folder;
   const std::string path = small_store(folder);
-  std::filesystem::create_symlink(path, folder.file("link"));
-  const lab::SweepStore writer(folder.file("link"), lab::StoreUse::write);
+  std::filesystem::create_symlink(path, folder / "link");
+  const lab::SweepStore writer(folder / "link", lab::StoreUse::write);
   EXPECT_THROW(lab::SweepStore(path, lab::StoreUse::write), Error);
 }
 
 TEST(SweepStore, IsOneUnderALinkThatLedNowhere) {
   const Folder folder;
-  std::filesystem::create_symlink("s.sqlite", folder.file("link"));
-  std::filesystem::create_symlink("link", folder.file("link to it"));
-  const lab::SweepStore writer(folder.file("link to it"), lab::StoreUse::write);
-  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
-  EXPECT_TRUE(std::filesystem::exists(folder.file("s.sqlite.lock")));
+  std::filesystem::create_symlink("s.sqlite", folder / "link");
+  std::filesystem::create_symlink("link", folder / "link to it");
+  const lab::SweepStore writer(folder / "link to it", lab::StoreUse::write);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "s.sqlite.lock"));
   for (const char* name : {"s.sqlite", "link", "link to it"})
-    EXPECT_NE(refusal(folder.file(name), lab::StoreUse::write, Code::io).find("is being written"),
+    EXPECT_NE(refusal(folder / name, lab::StoreUse::write, Code::io).find("is being written"),
               std::string::npos);
 }
 
 TEST(SweepStore, IsNotMadeBesideTheLogOfAnEarlierOne) {
   const Folder folder;
-  const std::string path = folder.file("new");
+  const std::string path = folder / "new";
   {
-    lab::SweepStore killed(folder.file("old"), lab::StoreUse::write);
+    lab::SweepStore killed(folder / "old", lab::StoreUse::write);
     killed.record("fig", std::vector{done_point("{}", "{}")});
-    std::filesystem::copy(folder.file("old-wal"), path + "-wal");
+    std::filesystem::copy(folder / "old-wal", path + "-wal");
   }
   const std::string log = bytes_of(path + "-wal");
   ASSERT_FALSE(log.empty());
@@ -217,7 +217,7 @@ TEST(SweepStore, IsNotWrittenWhereSqliteKeepsNoLog) {
 
 TEST(SweepStore, TakesTextsUpToALimitAndNamesIt) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   const std::string longest(lab::sweep::most_text, 'x');
   const lab::StoredPoint full{longest, longest, "", 1, longest, longest};
   store.record(longest, std::vector{full});
@@ -262,22 +262,21 @@ TEST(SweepStore, TakesBackNothingOfARecordThatFails) {
 
 TEST(SweepStore, RefusesWhatIsNoStoreAndLeavesItAsItIs) {
   const Folder folder;
-  const std::string text = folder.file("text");
+  const std::string text = folder / "text";
   write_bytes(text,
               "a letter to a friend, longer than the header of a database would be; "
               "and it goes on for a while, because headers have a hundred bytes\n");
   expect_refused(text, "no SQLite database");
-  const std::string other = folder.file("other");
+  const std::string other = folder / "other";
   run_sql(other, "CREATE TABLE t(x)");
   expect_refused(other, "of another program");
-  const std::string tiny = folder.file("tiny");
+  const std::string tiny = folder / "tiny";
   write_bytes(tiny, bytes_of(other).substr(0, 50));
   expect_refused(tiny, "damaged");
-  EXPECT_NE(refusal(folder.file("none"), lab::StoreUse::read).find("none"), std::string::npos);
-  write_bytes(folder.file("empty"), "");
-  EXPECT_NE(refusal(folder.file("empty"), lab::StoreUse::read).find("it is empty"),
-            std::string::npos);
-  EXPECT_NO_THROW(lab::SweepStore(folder.file("empty"), lab::StoreUse::write));
+  EXPECT_NE(refusal(folder / "none", lab::StoreUse::read).find("none"), std::string::npos);
+  write_bytes(folder / "empty", "");
+  EXPECT_NE(refusal(folder / "empty", lab::StoreUse::read).find("it is empty"), std::string::npos);
+  EXPECT_NO_THROW(lab::SweepStore(folder / "empty", lab::StoreUse::write));
 }
 
 TEST(SweepStore, RefusesATamperedSchema) {
@@ -289,8 +288,7 @@ TEST(SweepStore, RefusesATamperedSchema) {
            "DROP TABLE planned",
            "ALTER TABLE point ADD COLUMN more TEXT",
            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'seconds "
-           "REAL', "
-           "'seconds ANY') WHERE name = 'point'",
+           "REAL', 'seconds ANY') WHERE name = 'point'",
        }) {
     SCOPED_TRACE(sql);
     const Folder folder;
@@ -344,14 +342,12 @@ TEST(SweepStore, NamesAPointThatIsNotWhatWasWritten) {
 void make_version_1(const std::string& path) {
   run_sql(
       path,
-      "CREATE TEMP TABLE held AS SELECT * FROM point; DROP TABLE point; "
-      "CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, "
-      "seconds REAL NOT NULL, version TEXT NOT NULL, target TEXT NOT NULL, "
-      "PRIMARY KEY (sweep, parameters), CHECK ((result IS NULL) <> (error IS NULL))) STRICT, "
-      "WITHOUT ROWID; "
-      "INSERT INTO point SELECT sweep, parameters, result, error, seconds, version, target FROM "
-      "held; "
-      "PRAGMA user_version = 1");
+      "CREATE TEMP TABLE held AS SELECT * FROM point; DROP TABLE point; CREATE TABLE point(sweep "
+      "TEXT NOT NULL, parameters TEXT NOT NULL, result TEXT, error TEXT, seconds REAL NOT NULL, "
+      "version TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (sweep, parameters), CHECK "
+      "((result IS NULL) <> (error IS NULL))) STRICT, WITHOUT ROWID; INSERT INTO point SELECT "
+      "sweep, parameters, result, error, seconds, version, target FROM held; PRAGMA user_version = "
+      "1");
 }
 
 TEST(SweepStore, OfVersionOneIsReadAsItIsAndGetsChecksumsWhenItIsWritten) {
@@ -436,7 +432,7 @@ TEST(SweepStore, OfDamagedBytesIsReadOrRefused) {
       bytes[place] = static_cast<char>(*rc::gen::inRange(0, 256));
     }
     if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
-    RC_ASSERT(wrong_about(folder.file("damaged"), bytes) == "");
+    RC_ASSERT(wrong_about(folder / "damaged", bytes) == "");
   }));
 }
 
@@ -447,14 +443,13 @@ TEST(SweepStore, WithAnyByteOfItsHeaderChangedIsReadOrRefused) {
     for (const int value : {0, 1, 2, 5, 127, 128, 255}) {
       std::string bytes = whole;
       bytes[place] = static_cast<char>(value);
-      EXPECT_EQ(wrong_about(folder.file("damaged"), bytes), "")
-          << "byte " << place << " is " << value;
+      EXPECT_EQ(wrong_about(folder / "damaged", bytes), "") << "byte " << place << " is " << value;
     }
 }
 
 TEST(SweepStore, RefusesToKeepTimesThatAreNone) {
   const Folder folder;
-  lab::SweepStore store(folder.file("s"), lab::StoreUse::write);
+  lab::SweepStore store(folder / "s", lab::StoreUse::write);
   for (const double seconds : {std::nan(""), HUGE_VAL}) try {
       store.record("fig", std::vector{done_point("{}", "{}", seconds)});
       ADD_FAILURE() << "kept";
@@ -467,7 +462,7 @@ TEST(SweepStore, RefusesToKeepTimesThatAreNone) {
 TEST(SweepStore, NamesThatMeanSomethingToSqliteAreFilesAllTheSame) {
   const Folder folder;
   for (const char* name : {":memory:", "file:x?mode=memory", "a b%20c#d?e"}) {
-    const std::string path = folder.file(name);
+    const std::string path = folder / name;
     lab::SweepStore(path, lab::StoreUse::write).record("fig", std::vector{done_point("{}", "{}")});
     EXPECT_TRUE(std::filesystem::is_regular_file(path)) << name;
     EXPECT_EQ(lab::SweepStore(path, lab::StoreUse::read).status()[0].others, 1) << name;
@@ -477,8 +472,8 @@ TEST(SweepStore, NamesThatMeanSomethingToSqliteAreFilesAllTheSame) {
 TEST(SweepStore, NeedsAFolderAndAName) {
   const Folder folder;
   EXPECT_THROW(lab::SweepStore("", lab::StoreUse::write), Error);
-  EXPECT_THROW(lab::SweepStore(folder.file("no/such/folder"), lab::StoreUse::write), Error);
-  EXPECT_THROW(lab::SweepStore(folder.file("."), lab::StoreUse::write), Error);
+  EXPECT_THROW(lab::SweepStore(folder / "no/such/folder", lab::StoreUse::write), Error);
+  EXPECT_THROW(lab::SweepStore(folder / ".", lab::StoreUse::write), Error);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,28 +15,11 @@
 #include <tamis/lab/store.h>
 
 #include "lab/sweep/work.h"
+#include "support/io_files.h"
 
 namespace tamis {
 
-/// A temporary folder that is removed with this object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tamis-sweep-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using test::Folder;
 
 /// Runs SQL on a file, as another program would.
 inline void run_sql(const std::string& path, const std::string& sql) {

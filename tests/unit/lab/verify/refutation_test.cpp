@@ -9,10 +9,10 @@
 #include "lab/decide/line/line.h"
 #include "lab/decide/spectral.h"
 #include "lab/verify/refutation_file.h"
+#include "support/io_files.h"
 #include "support/lab/hours.h"
 #include "support/lab/lines.h"
 #include "support/lab/signs.h"
-#include "support/io_files.h"
 
 namespace tamis::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "support/lab/witnesses.h"
 #include "support/io_files.h"
+#include "support/lab/witnesses.h"
 
 namespace tamis::test {
 namespace {
@@ -72,8 +72,7 @@ TEST(VerifyErrors, AWitnessThatIsNoneIsNamed) {
   EXPECT_EQ(
       refusal(pattern_of(unit), half),
       "the witness: tensor 'k' is missing or empty; it must be [columns of the pattern, m], f32 or "
-      "f64, none "
-      "of them zero");
+      "f64, none of them zero");
   EXPECT_EQ(refusal(pattern_of(unit), witness_of(unit, {2, 1, {1, 1}})),
             "the witness: tensor 'q' has 2 columns and 'k' has 1 columns; they must be as many");
   EXPECT_EQ(refusal(pattern_of(unit), witness_of(unit, {2, 2, {1, 0, std::nan(""), 1}})),

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include <tamis/lab/witness.h>
-#include "support/lab/witnesses.h"
 #include "support/io_files.h"
+#include "support/lab/witnesses.h"
 
 namespace tamis::test {
 namespace {

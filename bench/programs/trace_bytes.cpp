@@ -78,7 +78,6 @@ struct Measured {
   std::vector<double> error;                           ///< true error, relative
   std::vector<double> certified;                       ///< certified error, relative
   std::vector<double> tau;                             ///< certified tau divided by eps
-  std::vector<double> sharp;                           ///< share of coded keys read to level 1
   std::array<double, 4> levels{}, value_levels{};      ///< by the deepest level read
   double counted = 0, centres = 0;  ///< keys in total; values read as their centre alone
   std::int64_t rows = 0, met = 0, dense = 0;
@@ -233,11 +232,9 @@ int main(int argc, char** argv) try {
   }
   fmt::print(
       "Median (p90); bytes per KV head and step, everything counted, as a share of 16-bit keys and "
-      "values; "
-      "errors in %.\n\n"
+      "values; errors in %.\n\n"
       "| way | bytes | true error | certified error | tau/eps | look | deeper keys | values | raw "
-      "| met | "
-      "keys by level | values by level | dense |\n"
+      "| met | keys by level | values by level | dense |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (std::size_t w = 0; w < ways.size(); ++w) fmt::print("{}", row_of(ways[w], measured[w]));
   return 0;

@@ -143,11 +143,8 @@ int main(int argc, char** argv) {
   fmt::print("{} threads, target {}:\n\n", threads, target());
   fmt::print(
       "| n | least d, literal | draws | SVD s | literal s | least d, tamis | draws | tamis s | "
-      "ratio | "
-      "per "
-      "draw | "
-      "literal at its best |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- "
-      "|\n");
+      "ratio | per draw | literal at its best |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (int i = 2; i < std::max(argc, 3); ++i)
     compare(argc > 2 ? std::atoll(argv[i]) : 512, threads);
   return 0;
