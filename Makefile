@@ -105,11 +105,12 @@ format: deps-dev ## rewrite C++ and Python in the project's format
 	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format -i
 	@$(python) -m ruff format --quiet .
 
-lint: deps-dev ## format, clang-tidy, shellcheck and ruff, changing nothing
+lint: deps-dev ## format, includes, clang-tidy, shellcheck and ruff, changing nothing
 	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format --dry-run --Werror
 	@git ls-files '*.sh' .ci/run | xargs shellcheck
 	@$(python) -m ruff format --quiet --check .
 	@$(python) -m ruff check --quiet .
+	@$(python) tools/check_includes.py
 	@cmake --preset dev >/dev/null
 	@tools/lint.sh build/dev $(JOBS) $(LINT_SINCE)
 

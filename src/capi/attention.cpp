@@ -48,8 +48,7 @@ tamis_shape to_c(const Shape& shape) {
           shape.scale};
 }
 
-void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
-                std::int64_t first) {
+void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads) {
   const auto from = required(kv, extent({kv_heads, sizeof(KvPages)}, "kv"), "kv");
   heads.resize(static_cast<std::size_t>(kv_heads));
   for (std::size_t h = 0; h < heads.size(); ++h) {
@@ -58,7 +57,7 @@ void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvP
     const auto check = [&](const void* const* table, const char* which) {
       if (pages > 0 && table == nullptr)
         core::fail(Code::usage, "the table kv[{}].{} is null", h, which);
-      for (std::int64_t p = first / page_tokens; p < pages; ++p)
+      for (std::int64_t p = 0; p < pages; ++p)
         if (table[p] == nullptr)
           core::fail(Code::usage, "the page kv[{}].{}[{}] is null", h, which, p);
     };

@@ -26,10 +26,8 @@ View<T> matrix(T* data, std::int64_t rows, std::int64_t cols, const char* name) 
   return {data, rows, cols};
 }
 
-/// Fills `heads`. Throws `usage` for a null table, or for a null page from the page of token
-/// `first` on.
-void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads,
-                std::int64_t first = 0);
+/// Fills `heads`. Throws `usage` for a null table or a null page.
+void read_pages(std::int64_t kv_heads, const tamis_kv_pages* kv, std::vector<KvPages>& heads);
 
 inline std::span<const std::int64_t> seen_of(const Shape& shape, const int64_t* seen) {
   if (seen == nullptr) return {};

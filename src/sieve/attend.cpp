@@ -11,6 +11,7 @@
 #include "attention/workspace.h"
 #include "core/fail.h"
 #include "core/parallel.h"
+#include "sieve/certify.h"
 #include "sieve/dense/dense.h"
 #include "sieve/sparse.h"
 #include "sieve/testing.h"

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attention/rounding.h"
+#include "core/fail.h"
 #include "sieve/error_model.h"
 
 namespace tamis::sieve {
@@ -201,6 +202,22 @@ Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_o
     if (!std::isfinite(c.error) || !(total.used > 0x1p-100)) outcome.finite = false;
   }
   return outcome;
+}
+
+Reached reached_by(const Budget& budget, const Certificate& c) {
+  switch (budget.kind) {
+    case Budget::Kind::mass:
+      return c.tau <= budget.eps ? Reached::met : Reached::stored_bits;
+    case Budget::Kind::bytes:
+      return static_cast<double>(c.bytes) <= budget.share * static_cast<double>(c.dense_bytes)
+                 ? Reached::met
+                 : Reached::look_alone;
+    case Budget::Kind::topk:
+    case Budget::Kind::power:
+    case Budget::Kind::window:
+      return Reached::met;
+  }
+  core::fail(Code::internal, "a budget has an unknown kind");
 }
 
 }  // namespace tamis::sieve

@@ -1,6 +1,6 @@
-// Computes the output of each row and its certificate from the sums over raw tokens and spans. It
-// does not depend on budgets. Costs rows·d_v operations per span and per block, and reads the
-// centres of the values of every block.
+// Computes the output of each row and its certificate from the sums over raw tokens and spans,
+// whatever the budget, and says whether that budget is met. Costs rows·d_v operations per span and
+// per block, and reads the centres of the values of every block.
 #pragma once
 
 #include "sieve/raw.h"
@@ -36,5 +36,9 @@ std::int64_t certify_scratch(const Problem& problem);
 Outcome certify(const Problem& problem, const RawResult& raw, const float* raw_out,
                 const Visits& visits, std::span<const double> reference, float* scratch,
                 float* out);
+
+/// Returns whether a row met its budget, given a certificate with tau and counts of sparse or dense
+/// attention. The row's numbers must be finite.
+Reached reached_by(const Budget& budget, const Certificate& certificate);
 
 }  // namespace tamis::sieve

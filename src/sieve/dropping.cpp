@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/fail.h"
 #include "sieve/error_model.h"
 #include "sieve/testing.h"
 #include "sieve/values.h"
@@ -15,10 +16,20 @@ namespace {
 /// How many coded keys a row may use.
 std::int64_t keys_of(const Row& row) {
   const Budget& budget = *row.budget;
-  if (budget.kind == Budget::Kind::topk) return budget.k;
-  const double k =
-      std::ceil(budget.alpha * std::pow(static_cast<double>(row.seen), budget.exponent));
-  return static_cast<std::int64_t>(std::min(k, 0x1p60));
+  switch (budget.kind) {
+    case Budget::Kind::topk:
+      return budget.k;
+    case Budget::Kind::power: {
+      const double k =
+          std::ceil(budget.alpha * std::pow(static_cast<double>(row.seen), budget.exponent));
+      return static_cast<std::int64_t>(std::min(k, 0x1p60));
+    }
+    case Budget::Kind::mass:
+    case Budget::Kind::bytes:
+    case Budget::Kind::window:
+      break;
+  }
+  core::fail(Code::internal, "this kind of budget does not limit how many keys are used");
 }
 
 double largest_reference(const Problem& problem, const Look& look, int r) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fail.h"
 #include "sieve/dense/dense.h"
 #include "sieve/dropping.h"
 #include "sieve/testing.h"
@@ -12,11 +13,20 @@ namespace {
 
 using Kind = Budget::Kind;
 
-/// Returns whether the budget leaves keys out: topk, power or window.
+/// Returns whether the budgets, which are of one kind, leave keys out.
 bool leaves_out(const Problem& problem) {
-  const Kind kind = problem.row[0].budget->kind;
-  return kind != Kind::mass && kind != Kind::bytes;
+  switch (problem.row[0].budget->kind) {
+    case Kind::mass:
+    case Kind::bytes:
+      return false;
+    case Kind::topk:
+    case Kind::power:
+    case Kind::window:
+      return true;
+  }
+  core::fail(Code::internal, "a budget has an unknown kind");
 }
+
 int planes_of_look(const Problem& problem) {
   if (leaves_out(problem)) return 1;
   if (problem.options.look > 0) return problem.options.look;

@@ -357,13 +357,13 @@ def test_positions_in_any_order_are_replayed_in_theirs(tmp_path):
 
 
 LIAR = """
-// Stands between the program and tamis::sieve::attend, and spoils one thing that it returns.
+// Stands between the program and tamis::attend, and spoils one thing that it returns.
 #include <dlfcn.h>
 #include <tamis/attend.h>
 #include <cstdlib>
 #include <limits>
 #include <string>
-namespace tamis::sieve {
+namespace tamis {
 void attend(const Cache& cache, const Plan& plan, const QueryRows& queries, std::span<const Budget> budgets,
             const AttendOptions& options, Workspace& workspace, const Results& results) {
   Dl_info self;

@@ -1,5 +1,4 @@
-// Defines what an experiment is. To add one, write a file that defines its `Experiment`, and add a
-// line to the table in sweep.cpp.
+// Defines what an experiment is. HACKING.md says how to add one.
 #pragma once
 
 #include <nlohmann/json.hpp>

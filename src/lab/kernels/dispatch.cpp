@@ -20,9 +20,15 @@ const LabKernels& lab_kernels() {
     case tamis::kernels::Vectors::avx512:
       return lab_avx512_kernels;
 #endif
-    default:
+    // No default, so that the compiler asks for the kernels of a new target.
+    case tamis::kernels::Vectors::scalar:
+#ifndef TAMIS_X86
+    case tamis::kernels::Vectors::avx2:
+    case tamis::kernels::Vectors::avx512:
+#endif
       return lab_scalar_kernels;
   }
+  return lab_scalar_kernels;
 }
 
 void force_lab_kernels(const LabKernels* kernels) { forced = kernels; }

@@ -20,7 +20,7 @@ struct LawEntry {
   double (*log_shape)(double n, double C, double sigma, const GaussianNull& null);
 };
 
-/// To add a law, add a line here, a name in Law and a line in docs/laws.md. The power law is the
+/// HACKING.md says what else a new law needs. The power law is the
 /// only one with a second parameter; its C has the uniform prior on 0 … 1. Constant and log n,
 /// which the noise of real heads hardly distinguishes, share the prior of one law.
 inline constexpr std::array<LawEntry, 5> law_table{{

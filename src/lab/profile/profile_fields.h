@@ -5,6 +5,7 @@
 
 #include <tamis/lab/profile.h>
 #include "lab/io/json_fields.h"
+#include "lab/profile/laws.h"
 
 // These overloads are found by argument-dependent lookup, hence in the namespace of their type.
 namespace tamis {
@@ -18,13 +19,10 @@ namespace tamis::lab {
 
 inline std::string json_word(const Law& law) { return std::string(name_of(law)); }
 inline void from_json_word(const std::string& name, Law& law) {
-  for (const Law known :
-       {Law::constant, Law::logarithmic, Law::power, Law::linear, Law::gaussian, Law::none})
-    if (name_of(known) == name) {
-      law = known;
-      return;
-    }
-  core::fail(Code::input, "there is no such law");
+  law = Law::none;
+  for (const profiling::LawEntry& entry : profiling::law_table)
+    if (name_of(entry.law) == name) law = entry.law;
+  if (name_of(law) != name) core::fail(Code::input, "there is no such law");
 }
 
 template <class A>

@@ -397,17 +397,4 @@ void attend_dense(const DenseItem& item, float* scratch, View<float> out, std::s
   }
 }
 
-Reached reached_by(const Budget& budget, const Certificate& c) {
-  switch (budget.kind) {
-    case Budget::Kind::mass:
-      return c.tau <= budget.eps ? Reached::met : Reached::stored_bits;
-    case Budget::Kind::bytes:
-      return static_cast<double>(c.bytes) <= budget.share * static_cast<double>(c.dense_bytes)
-                 ? Reached::met
-                 : Reached::look_alone;
-    default:
-      return Reached::met;
-  }
-}
-
 }  // namespace tamis::sieve

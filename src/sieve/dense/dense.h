@@ -39,8 +39,4 @@ std::int64_t dense_scratch(const DenseItem& item);
 void attend_dense(const DenseItem& item, float* scratch, View<float> out, std::span<float> lse,
                   std::span<Certificate> certificates);
 
-/// Returns whether a row met its budget, given a certificate with tau and counts of sparse or dense
-/// attention. The row's numbers must be finite.
-Reached reached_by(const Budget& budget, const Certificate& certificate);
-
 }  // namespace tamis::sieve

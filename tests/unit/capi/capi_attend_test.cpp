@@ -19,7 +19,7 @@
 namespace tamis_c {
 namespace {
 
-/// The answer of tamis::sieve::attend to the same question.
+/// The answer of tamis::attend to the same question.
 struct Answer {
   Result result{std::vector<float>(AttendProblem::rows * AttendProblem::value_dim),
                 std::vector<float>(AttendProblem::rows)};

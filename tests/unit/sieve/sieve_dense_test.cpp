@@ -10,6 +10,7 @@
 #include <tamis/attention.h>
 
 #include "cache/encode.h"
+#include "sieve/certify.h"
 #include "sieve/dense/dense.h"
 #include "support/allocations.h"
 #include "support/cache/stored_sequence.h"

@@ -84,8 +84,9 @@ std::string bound_text(const DimensionBound& bound) {
 }
 
 std::vector<std::vector<std::string>> table_of(const std::vector<Fig3Setup>& setups) {
-  std::vector<std::vector<std::string>> table{{"setup", "n", "searches", "mean d", "least", "most",
-                                               "from p(d)", "+-", "fit p", "bound (6)", "sharper"}};
+  std::vector<std::vector<std::string>> table{{"setup", "n", "searches", "median d", "least",
+                                               "most", "from p(d)", "+-", "fit p", "bound (6)",
+                                               "sharper"}};
   for (const Fig3Setup& setup : setups)
     for (const auto& [n, cell] : setup.cells) {
       std::vector<std::string> row{name_of(setup.setup), fmt::format("{}", n),

@@ -130,7 +130,7 @@ TEST(Trace, EveryFieldIsRead) {
   lab::TraceLayer stranger;
   stranger.layer = 4;
   EXPECT_EQ(sentence([&] { (void)trace.read(stranger); }, Code::usage),
-            draft.path() + ": there is no layer 4");
+            draft.path() + ": there is no layer 4; it has 3, 12");
 }
 
 TEST(Trace, WhatIsOptionalMayBeAbsentAndWhatIsUnknownIsIgnored) {

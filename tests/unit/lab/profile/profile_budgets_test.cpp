@@ -85,12 +85,13 @@ TEST(ProfileBudgets, EntriesThatAreWrongAreNamed) {
        {"-1", "1.0", "\"1\"", "null", "[1]", "{}", "true", "9223372036854775808"}) {
     EXPECT_EQ(entry(std::string(R"("layer": )") + bad),
               "heads[1].layer must be a whole number, at least 0");
-    EXPECT_EQ(entry(std::string(R"("head": )") + bad),
+    EXPECT_EQ(entry(std::string(R"("layer": 1, "head": )") + bad),
               "heads[1].head must be a whole number, at least 0");
   }
   for (const char* bad : {"64", "null", "[]", "{}", "0.5", "-1"})
-    EXPECT_EQ(entry(std::string(R"("budget": )") + bad), "heads[1].budget must be a string");
-  EXPECT_EQ(entry(R"("budget": "topk:0")"),
+    EXPECT_EQ(entry(std::string(R"("layer": 1, "head": 1, "budget": )") + bad),
+              "heads[1].budget must be a string");
+  EXPECT_EQ(entry(R"("layer": 1, "head": 1, "budget": "topk:0")"),
             "heads[1].budget is 'topk:0'; budget 'topk:0': K is '0'; it must be a whole number, at "
             "least 1");
   EXPECT_EQ(entry(R"("layer": 0, "head": 0, "budget": "topk:2")"),
