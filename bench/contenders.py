@@ -6,8 +6,9 @@ Each has `set_q()`, which keeps a reference, `run()`, which alone is timed, `out
 """
 
 import ctypes
-from ctypes import c_float, c_int, c_int64, c_void_p
+from ctypes import c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
 
+import memory
 import numpy as np
 import torch
 from exact import BF16, F16, Arithmetic
@@ -98,31 +99,47 @@ class Torch:
 
 
 class Ggml:
-    """flash_attn_ext on f16 keys and values. Its accumulator is f16 too. Decode only."""
+    """flash_attn_ext on keys and values in f16, or in one of ggml's quantised types, as llama.cpp's
+    quantised caches are. Its accumulator is f16 too. Decode only."""
 
     owner = "ggml"
-    dtype = "f16"
     arithmetic = Arithmetic(accumulator=F16)
 
     @staticmethod
     def load(path):
         library = ctypes.CDLL(str(path))
         library.ggml_peer_new.restype = c_void_p
-        library.ggml_peer_new.argtypes = [c_int64] * 4 + [c_float, c_int, c_int, c_void_p, c_void_p]
+        library.ggml_peer_new.argtypes = [
+            c_char_p, *[c_int64] * 4, c_float, c_int, c_int, c_void_p, c_void_p
+        ]  # fmt: skip
+        library.ggml_peer_row_bytes.restype = c_size_t
+        library.ggml_peer_row_bytes.argtypes = [c_char_p, c_int64]
+        library.ggml_peer_quantise.argtypes = [c_char_p, c_void_p, c_void_p, c_int64, c_int64]
         library.ggml_peer_set_q.argtypes = [c_void_p, c_void_p]
         library.ggml_peer_run.argtypes = [c_void_p]
         library.ggml_peer_output.argtypes = [c_void_p, c_void_p]
         library.ggml_peer_free.argtypes = [c_void_p]
         return library
 
-    def __init__(self, library, q, k, v, scale, layout, threads):
+    @staticmethod
+    def quantised(library, dtype, x):
+        """x [kv_heads, n, d] of f32 in a quantised type, as bytes."""
+        kv_heads, n, d = x.shape
+        row = library.ggml_peer_row_bytes(dtype.encode(), d)
+        out = memory.allocate((kv_heads, n, row), np.uint8)
+        library.ggml_peer_quantise(dtype.encode(), address(x), address(out), kv_heads * n, d)
+        return out
+
+    def __init__(self, library, dtype, q, k, v, scale, layout, threads):
         heads, _, d = q.shape
         kv_heads, n, _ = k.shape
-        self.name, self.layout, self.native, self.shape = "ggml f16", layout, library, q.shape
+        self.name, self.dtype, self.layout = f"ggml {dtype}", dtype, layout
+        self.native, self.shape = library, q.shape
         self.keep = (k, v)
+        self.relative_errors = []
         fold = int(layout == "folded")
         self.peer = library.ggml_peer_new(
-            heads, kv_heads, n, d, scale, fold, threads, address(k), address(v)
+            dtype.encode(), heads, kv_heads, n, d, scale, fold, threads, address(k), address(v)
         )
         if not self.peer:
             raise RuntimeError("ggml could not set up flash_attn_ext")
@@ -139,6 +156,12 @@ class Ggml:
         out = np.empty(self.shape, np.float32)
         self.native.ggml_peer_output(self.peer, address(out))
         return out
+
+    def compare(self, exact):
+        """Runs once and keeps the distance of each output from f64, relative to its norm."""
+        self.run()
+        error = np.linalg.norm(self.output() - exact.out, axis=-1)
+        self.relative_errors += list((error / np.linalg.norm(exact.out, axis=-1)).ravel())
 
     def __del__(self):
         if getattr(self, "peer", None):

@@ -63,7 +63,7 @@ def decode_contenders(loaded, q, kv, scale, threads):
     ]
     made += [contenders.Torch(dtype, q, *kv[dtype], scale, "folded") for dtype in ("bf16", "f32")]
     made += [
-        contenders.Ggml(loaded["ggml"], q, *kv["f16"], scale, layout, threads)
+        contenders.Ggml(loaded["ggml"], "f16", q, *kv["f16"], scale, layout, threads)
         for layout in ("grouped-query", "folded")
     ]
     return made

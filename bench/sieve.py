@@ -39,6 +39,8 @@ SHAPES = [
 # The budget, the bits of the cache, and what is preferred where there is a choice.
 WAYS = [("mass:0.05", 12, "time"), ("mass:0.05", 12, "bytes"), ("mass:0.01", 16, "time")]
 BITS = [12, 16]
+QUANTISED = ["q8_0", "q4_0"]  # the types of llama.cpp's quantised caches
+LAYOUTS = ["grouped-query", "folded"]
 CHECKED = 2  # steps compared with f64
 BATCH_LONGEST = 32768  # tokens; the shortest sequence of a batch has 1/32 of it
 APPENDED = 1024  # tokens appended alone: 8 blocks, to include coding
@@ -75,13 +77,18 @@ def filled(library, shape, k, v, bits):
     return cache
 
 
-def make_contenders(loaded, inputs, caches, shape, threads):
+def make_contenders(loaded, inputs, caches, quantised, shape, threads):
     torch.set_num_threads(threads)
     q = inputs.q[0]
     outside = [contenders.Torch("bf16", q, *inputs.kv["bf16"], shape.scale, "folded")]
     outside += [
-        contenders.Ggml(loaded["ggml"], q, *inputs.kv["f16"], shape.scale, layout, threads)
-        for layout in ("grouped-query", "folded")
+        contenders.Ggml(loaded["ggml"], "f16", q, *inputs.kv["f16"], shape.scale, layout, threads)
+        for layout in LAYOUTS
+    ]
+    lossy = [
+        contenders.Ggml(loaded["ggml"], dtype, q, *kv, shape.scale, layout, threads)
+        for dtype, kv in quantised.items()
+        for layout in LAYOUTS
     ]
     dense = contenders.Tamis(loaded["tamis"], "bf16", q, *inputs.kv["bf16"], shape.scale, threads)
     dense.name = "tamis dense"
@@ -91,7 +98,20 @@ def make_contenders(loaded, inputs, caches, shape, threads):
         for name in ("tamis", "parent")
         if (name, bits) in caches
     ]
-    return outside, dense, sieves
+    return outside, lossy, dense, sieves
+
+
+def summary_of(contender):
+    """What is reported of a contender besides its time."""
+    if isinstance(contender, Sieve):
+        return contender.summary()
+    if not getattr(contender, "relative_errors", None):
+        return {}
+    k = contender.keep[0]
+    return {
+        "bytes_share": {"median": k.shape[-1] / (2 * contender.shape[-1])},
+        "relative_error": {"median": float(np.median(contender.relative_errors))},
+    }
 
 
 def measure(family, machine, loaded, options, shape, n):
@@ -103,21 +123,27 @@ def measure(family, machine, loaded, options, shape, n):
         if name in loaded
         for bits in BITS
     }
+    quantised = {
+        dtype: [contenders.Ggml.quantised(loaded["ggml"], dtype, x) for x in inputs.kv["f32"]]
+        for dtype in QUANTISED
+    }
     exacts = [
         Exact(q, *inputs.kv["f32"], [n], shape.scale, parts=max(options.threads))
         for q in inputs.q[: min(CHECKED, options.repeats)]
     ]
     for threads in options.threads:
         machine.unpin()
-        outside, dense, sieves = make_contenders(loaded, inputs, caches, shape, threads)
-        made = [*outside, dense, *sieves]
+        outside, lossy, dense, sieves = make_contenders(
+            loaded, inputs, caches, quantised, shape, threads
+        )
+        made = [*outside, *lossy, dense, *sieves]
         for q, exact in zip(inputs.q, exacts, strict=False):
             for contender in made:
                 contender.set_q(q)
             tell = 0.0 if family in sieve_data.WORST_CASES else 0.5
             harness.check([*outside, dense], exact, [0], tell)
-            for sieve in sieves:
-                sieve.compare(exact)
+            for contender in (*lossy, *sieves):
+                contender.compare(exact)
         machine.pin(threads)
         times = harness.interleave(
             machine,
@@ -135,7 +161,7 @@ def measure(family, machine, loaded, options, shape, n):
                 "owner": contender.owner,
                 "layout": contender.layout,
                 **report.summary(seconds),
-                **(contender.summary() if isinstance(contender, Sieve) else {}),
+                **summary_of(contender),
             }
             for contender, seconds in zip(made, times, strict=True)
         ]

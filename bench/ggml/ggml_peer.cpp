@@ -38,15 +38,32 @@ Owned<ggml_backend_buffer, ggml_backend_buffer_free> wrap(ggml_tensor* tensor, v
   return buffer;
 }
 
+/// Returns the type of this name ("f16", "q8_0", "q4_0"), or GGML_TYPE_COUNT.
+ggml_type type_named(const char* name) {
+  for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q8_0, GGML_TYPE_Q4_0})
+    if (std::strcmp(name, ggml_type_name(type)) == 0) return type;
+  return GGML_TYPE_COUNT;
+}
+
 }  // namespace
 
 extern "C" {
 
-/// Prepares one decode step. q is [query_heads, d] in f32; k and v are [kv_heads, n, d] in f16 and
-/// remain the caller's. `fold` presents the query group of a KV head as that many queries of one
-/// head. Returns null on failure.
-Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d, float scale,
-                    int fold, int threads, void* k, void* v) {
+/// Returns the bytes that d numbers take in a quantised type.
+std::size_t ggml_peer_row_bytes(const char* type, int64_t d) {
+  return ggml_row_size(type_named(type), d);
+}
+
+/// Quantises rows of d numbers.
+void ggml_peer_quantise(const char* type, const float* from, void* to, int64_t rows, int64_t d) {
+  ggml_quantize_chunk(type_named(type), from, to, 0, rows, d, nullptr);
+}
+
+/// Prepares one decode step. q is [query_heads, d] in f32; k and v are [kv_heads, n, d] of the type
+/// and remain the caller's. `fold` presents the query group of a KV head as that many queries of
+/// one head. Returns null on failure.
+Peer* ggml_peer_new(const char* type, int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d,
+                    float scale, int fold, int threads, void* k, void* v) {
   auto peer = std::make_unique<Peer>();
   peer->backend.reset(ggml_backend_cpu_init());
   if (!peer->backend) return nullptr;
@@ -61,8 +78,8 @@ Peer* ggml_peer_new(int64_t query_heads, int64_t kv_heads, int64_t n, int64_t d,
   peer->q = fold != 0
                 ? ggml_new_tensor_3d(context, GGML_TYPE_F32, d, query_heads / kv_heads, kv_heads)
                 : ggml_new_tensor_3d(context, GGML_TYPE_F32, d, 1, query_heads);
-  ggml_tensor* keys = ggml_new_tensor_3d(context, GGML_TYPE_F16, d, n, kv_heads);
-  ggml_tensor* values = ggml_new_tensor_3d(context, GGML_TYPE_F16, d, n, kv_heads);
+  ggml_tensor* keys = ggml_new_tensor_3d(context, type_named(type), d, n, kv_heads);
+  ggml_tensor* values = ggml_new_tensor_3d(context, type_named(type), d, n, kv_heads);
   peer->k_buffer = wrap(keys, k);
   peer->v_buffer = wrap(values, v);
   if (!peer->k_buffer || !peer->v_buffer) return nullptr;
