@@ -253,11 +253,17 @@ std::int64_t dropping_floats(const Problem& problem) {
 void visit_some(const Problem& problem, const Look& look, float* memory, float* scratch,
                 const Visits& visits) {
   begin(problem, look, visits);
-  if (problem.row[0].budget->kind == Budget::Kind::window) {
-    visit_window(problem, look, memory, scratch, visits);
-  } else {
-    visit_heaviest(problem, look, memory, scratch, visits);
+  switch (problem.row[0].budget->kind) {
+    case Budget::Kind::window:
+      return visit_window(problem, look, memory, scratch, visits);
+    case Budget::Kind::topk:
+    case Budget::Kind::power:
+      return visit_heaviest(problem, look, memory, scratch, visits);
+    case Budget::Kind::mass:
+    case Budget::Kind::bytes:
+      break;
   }
+  core::fail(Code::internal, "a budget that leaves no keys out was taken for one that does");
 }
 
 }  // namespace tamis::sieve

@@ -11,27 +11,32 @@
 namespace tamis::sieve {
 namespace {
 
-using Kind = Budget::Kind;
+/// How the budgets of a problem, which are of one kind, decide what is read.
+enum class Rule : std::uint8_t {
+  lower_until_proved,  ///< waterlines fall until every row's τ is at most its eps
+  raise_until_within,  ///< waterlines rise until the bytes read are within the budget
+  leave_keys_out,      ///< only some keys are used, as dropping.h says
+};
 
-/// Returns whether the budgets, which are of one kind, leave keys out.
-bool leaves_out(const Problem& problem) {
+Rule rule_of(const Problem& problem) {
   switch (problem.row[0].budget->kind) {
-    case Kind::mass:
-    case Kind::bytes:
-      return false;
-    case Kind::topk:
-    case Kind::power:
-    case Kind::window:
-      return true;
+    case Budget::Kind::mass:
+      return Rule::lower_until_proved;
+    case Budget::Kind::bytes:
+      return Rule::raise_until_within;
+    case Budget::Kind::topk:
+    case Budget::Kind::power:
+    case Budget::Kind::window:
+      return Rule::leave_keys_out;
   }
   core::fail(Code::internal, "a budget has an unknown kind");
 }
 
 int planes_of_look(const Problem& problem) {
-  if (leaves_out(problem)) return 1;
+  const Rule rule = rule_of(problem);
+  if (rule == Rule::leave_keys_out) return 1;
   if (problem.options.look > 0) return problem.options.look;
-  if (problem.row[0].budget->kind == Kind::bytes) return 1;
-  return problem.options.prefer == Prefer::time ? 2 : 1;
+  return rule == Rule::lower_until_proved && problem.options.prefer == Prefer::time ? 2 : 1;
 }
 
 /// The results of the stages of a problem.
@@ -41,7 +46,8 @@ struct Kept {
         visits(problem, arena),
         raw_out(arena.take<float>(problem.rows * problem.layout.value_d32)),
         out(arena.take<float>(problem.rows * problem.layout.value_dim)),
-        dropping(arena.take<float>(leaves_out(problem) ? dropping_floats(problem) : 0)) {}
+        dropping(arena.take<float>(
+            rule_of(problem) == Rule::leave_keys_out ? dropping_floats(problem) : 0)) {}
   Look look;
   Visits visits;
   float* raw_out;
@@ -183,15 +189,19 @@ Outcome attend_sparse(const Problem& problem, float* memory, const Threads& thre
       !std::all_of(kept.look.sane, kept.look.sane + problem.spans(), yes))
     return failed;
   std::array<double, most_rows> reference;
-  if (leaves_out(problem)) {
-    const auto expected = expected_of(problem, kept.look, raw.row);
-    for (std::size_t i = 0; i < reference.size(); ++i) reference[i] = expected[i].reference;
-    visit_some(problem, kept.look, kept.dropping, scratch, kept.visits);
-  } else {
-    const Waterline line = problem.row[0].budget->kind == Kind::mass
-                               ? visit_for_mass(problem, raw, kept, threads)
-                               : visit_for_bytes(problem, raw, kept, threads);
-    reference = line.reference;
+  switch (rule_of(problem)) {
+    case Rule::lower_until_proved:
+      reference = visit_for_mass(problem, raw, kept, threads).reference;
+      break;
+    case Rule::raise_until_within:
+      reference = visit_for_bytes(problem, raw, kept, threads).reference;
+      break;
+    case Rule::leave_keys_out: {
+      const auto expected = expected_of(problem, kept.look, raw.row);
+      for (std::size_t i = 0; i < reference.size(); ++i) reference[i] = expected[i].reference;
+      visit_some(problem, kept.look, kept.dropping, scratch, kept.visits);
+      break;
+    }
   }
   if (problem.told[0] != nullptr) tell_references(problem, kept.look, raw, reference);
   Outcome outcome = certify(problem, raw, kept.raw_out, kept.visits, reference, scratch, kept.out);

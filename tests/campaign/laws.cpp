@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -18,6 +19,7 @@
 #include "campaign/campaign.h"
 #include "core/parallel.h"
 #include "lab/numbers/random.h"
+#include "lab/profile/laws.h"
 #include "support/lab/planted.h"
 
 namespace tamis::test {
@@ -61,7 +63,9 @@ lab::Law by_bic(const lab::LawFit& fit) {
   double least = std::numeric_limits<double>::infinity();
   const auto rows = static_cast<double>(fit.rows);
   for (const lab::LawScore& score : fit.scores) {
-    const double parameters = score.law == lab::Law::power ? 2 : 1;
+    const auto* const entry =
+        std::ranges::find(lab::profiling::law_table, score.law, &lab::profiling::LawEntry::law);
+    const double parameters = entry->parameters;
     const double squares = score.residual_sd * score.residual_sd * (rows - parameters);
     const double bic = rows * std::log(squares / rows) + parameters * std::log(rows);
     if (bic < least) {
