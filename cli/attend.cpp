@@ -71,16 +71,17 @@ constexpr const char* description =
     "keys are {median, p90, max}, error and lse_error with the measured ones as true under "
     "--check; bytes and keys are shares of what dense attention reads once per KV head and query, "
     "which is given as dense, keys being those read whole; with a budget bytes are a share of 16 "
-    "bits a number. seconds is the time of attention alone. A number that is not finite is "
-    "null.\n\n"
+    "bits a number, and bytes and keys also have mean. seconds is the time of attention alone. A "
+    "number that is not finite is null.\n\n"
     "With a budget there are also bits; reached {met, stored_bits, look_alone, not_finite}, how "
     "many queries met the budget, needed more than the stored bits, exceeded a budget of bytes by "
     "what is read anyway, or have no finite logits; read, the mean shares of keys and values by "
     "what was read of them: raw, 4, 8, 12 or 16 bits, and values for which the centre of their "
     "block stands or nothing; cache_bytes and cache_share, what the caches take at the end, and as "
     "a share of their keys and values in bf16; append_seconds; under --check relative_error, the "
-    "true error by the norm of the exact output, and ratios {error}, certified by true over the "
-    "queries that were not computed densely. Each entry of layers has the same fields.";
+    "true error divided by the norm of the exact output, and ratios {error}: certified divided by "
+    "true, over the queries that were not computed densely. Each entry of layers has the same "
+    "fields.";
 
 std::string not_negative(const std::string& text) {
   std::int64_t number = 0;
@@ -206,11 +207,7 @@ Run declare_attend(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis attend data/smollm2-kjv-8k-small.safetensors --budget mass:0.05 --check");
   auto options = std::make_shared<Options>();
-  files
-      .reads(
-          app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)"),
-          "TRACE")
-      ->required();
+  add_trace(app, files, "TRACE", options->trace)->required();
   files.reads(
       app.add_option("--budget", options->budget, "how much to read, in one of the forms above"),
       "BUDGET", profile_in);

@@ -23,8 +23,8 @@ constexpr const char* description =
     "What a decode step takes here, dense and sparse\n\n"
     "Fills the cache with the keys and values of some sequences, then takes steps in which every "
     "sequence has one query: by dense attention over pages of 128 tokens in bf16, and by sparse "
-    "attention over the cache, in turns. Every step has other queries, and finds keys and values "
-    "in memory and the CPU's caches empty of them. Prints medians, what an appended token takes "
+    "attention over the cache, in turns. Every step has new queries, and finds keys and values "
+    "in memory, not in the CPU's caches. Prints medians, what an appended token takes "
     "(one at a time, coding included), the bytes read as a share of dense, the certified tau, the "
     "true relative error of some rows against attention in f64, how many queries met the budget, "
     "and the memory of the cache.\n\n"
@@ -197,8 +197,8 @@ Run declare_bench(CLI::App& app, Files& files, const Globals& globals) {
   one_of(app.add_option("--prefer", options->prefer,
                         "what to save where there is a choice (default: bytes)"),
          {"bytes", "time"});
-  auto* seed =
-      app.add_option("--seed", options->seed, "of all that is drawn (default: 1)")->type_name("N");
+  auto* seed = app.add_option("--seed", options->seed, "seed of all that is drawn (default: 1)")
+                   ->type_name("N");
   a_seed(seed);
   return [options, &globals] { return bench(*options, globals); };
 }

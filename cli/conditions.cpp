@@ -53,6 +53,10 @@ ordered_json unless_weak(const lab::Conditions& conditions, double x) {
   return conditions.weak ? ordered_json() : ordered_json(x);
 }
 
+ordered_json bound_json(const std::optional<lab::DimensionBound>& bound) {
+  return !bound || bound->vacuous ? ordered_json() : ordered_json(bound->d / 2);
+}
+
 ordered_json conditions_json(const lab::Conditions& conditions) {
   return {{"eps1", unless_weak(conditions, conditions.eps1)},
           {"eps2", unless_weak(conditions, conditions.eps2)},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/verify.h>
 #include <tamis/lab/witness.h>
 
@@ -35,6 +36,9 @@ nlohmann::ordered_json conditions_json(const lab::Conditions& conditions);
 /// Returns `x`, or null if the conditions are weak: the theory's bounds on norms and dimensions
 /// need eps1 and eps2.
 nlohmann::ordered_json unless_weak(const lab::Conditions& conditions, double x);
+
+/// Returns the bound in columns (m), or null if there is none or it is vacuous.
+nlohmann::ordered_json bound_json(const std::optional<lab::DimensionBound>& bound);
 
 /// Returns the names of the arithmetics in which the conditions hold.
 std::vector<std::string> holds_in(const lab::Verification& verification);

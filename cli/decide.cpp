@@ -285,8 +285,8 @@ Run declare_decide(CLI::App& app, Files& files, const Globals& globals) {
   files.writes(app.add_option("--problem", options->problem,
                               "write the problem of a solver's word here (SMT-LIB)"));
   app.add_flag("--no-solvers", options->no_solvers, "do not run z3, cvc5 and cadical");
-  a_seed(
-      app.add_option("--seed", options->seed, "of everything random (default: 0)")->type_name("S"));
+  a_seed(app.add_option("--seed", options->seed, "seed of everything random (default: 0)")
+             ->type_name("S"));
   return [options, &globals] { return run_decide(*options, globals); };
 }
 

@@ -32,11 +32,12 @@ constexpr const char* description =
     "d for every Q at once, with exact intervals. The same seed gives the same result for any "
     "number of threads.\n\n"
     "--json prints {d_min, d, draws, p, method, ..., bound, sharper_bound} with searches: [{d_min, "
-    "d, draws, draws_at_d_min, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, "
+    "d, draws, draws_at_d, p, p_low, p_high}], one for each matrix, or acceptance: [{d, draws, "
     "accepted, p, low, high}] and laws: [{Q, median, median_low, median_high, p05, p95, "
     "window_error, probability, at_most, low, high}], whose lists follow acceptance. d is the "
     "median of several searches or of the law for Q, d_min is half of it, and p is the probability "
-    "there; what does not exist up to d = 2n is null.";
+    "there; what does not exist up to d = 2n is null. The dimensions in laws, acceptance, bound "
+    "and sharper_bound are d, not columns.";
 
 struct Options {
   lab::DminProblem problem;
@@ -116,13 +117,13 @@ Run declare_dmin(CLI::App& app, Files& /*files*/, const Globals& globals) {
   one_of(app.add_option("--method", options->method, "how to find d_min (default: search)"),
          {"search", "estimate"});
   app.add_option("--matrices", options->matrices, "random patterns (default: 1)")->type_name("M");
-  app.add_option("--step", options->step, "of the grid of d (default: 8)")->type_name("S");
+  app.add_option("--step", options->step, "spacing of the grid of d (default: 8)")->type_name("S");
   app.add_option("--draws", options->draws,
-                 "for every d and pattern of an estimate (default: 20*N)")
+                 "draws for every d and pattern of an estimate (default: 20*N)")
       ->type_name("D");
   app.add_option("--from", options->from, "first d of the grid (default: the step)")
       ->type_name("D");
-  a_seed(app.add_option("--seed", options->problem.seed, "of patterns and draws (default: 0)")
+  a_seed(app.add_option("--seed", options->problem.seed, "seed of patterns and draws (default: 0)")
              ->type_name("N"));
   app.add_flag("--causal", options->problem.causal, "causal attention and patterns");
   return [options, &globals] { return run_dmin(*options, globals); };

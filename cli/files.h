@@ -44,6 +44,13 @@ class Files {
   std::vector<Declared> all_;
 };
 
+/// Declares the option or argument `name` as a trace that the command reads, and returns it.
+template <class Path>
+CLI::Option* add_trace(CLI::App& app, Files& files, const char* name, Path& path) {
+  return files.reads(app.add_option(name, path, "a trace (safetensors; format in docs/trace.md)"),
+                     "TRACE");
+}
+
 /// Returns the layers asked for by --layer, in the order of the trace, or all layers if none was.
 /// Throws Error(usage) if the trace lacks one of them.
 std::vector<lab::TraceLayer> chosen_layers(const lab::Trace& trace,

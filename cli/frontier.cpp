@@ -9,7 +9,6 @@
 
 #include <tamis/error.h>
 #include <tamis/info.h>
-#include <tamis/lab/bounds.h>
 #include <tamis/lab/realise.h>
 #include <tamis/text.h>
 
@@ -55,17 +54,7 @@ struct Report {
   const lab::Conditions& conditions;
   const lab::Frontier& result;
   int threads;
-
-  /// Returns the bound `m`, or nothing if it does not apply: a bound above the number of rows is
-  /// trivial, and there are no bounds for weak conditions.
-  [[nodiscard]] std::optional<std::int64_t> bound(std::int64_t m) const {
-    return m > 0 && m <= pattern.rows && !conditions.weak ? std::optional(m) : std::nullopt;
-  }
 };
-
-ordered_json bound_json(std::optional<std::int64_t> bound) {
-  return bound ? ordered_json(*bound) : ordered_json();
-}
 
 ordered_json points_json(const lab::Frontier& result) {
   ordered_json points = ordered_json::array();
@@ -82,26 +71,26 @@ ordered_json points_json(const lab::Frontier& result) {
 }
 
 std::string report_json(const Report& report) {
-  return json_text(
-      ordered_json{{"points", points_json(report.result)},
-                   {"lower_bound", report.result.lower_bound},
-                   {"paper_norm", unless_weak(report.conditions, report.result.paper)},
-                   {"bound_6", bound_json(report.bound(report.result.paper_bound))},
-                   {"bound_sharper", bound_json(report.bound(report.result.sharper_bound))},
-                   {"conditions", conditions_json(report.conditions)},
-                   {"pattern", report.options.pattern.name},
-                   {"rows", report.pattern.rows},
-                   {"columns", report.pattern.cols},
-                   {"nonzeros", report.pattern.nonzeros()},
-                   {"dropped", report.pattern.dropped},
-                   {"seed", report.options.seed},
-                   {"threads", report.threads}});
+  return json_text(ordered_json{{"points", points_json(report.result)},
+                                {"lower_bound", report.result.lower_bound},
+                                {"paper_norm", unless_weak(report.conditions, report.result.paper)},
+                                {"bound_6", bound_json(report.result.paper_bound)},
+                                {"bound_sharper", bound_json(report.result.sharper_bound)},
+                                {"conditions", conditions_json(report.conditions)},
+                                {"pattern", report.options.pattern.name},
+                                {"rows", report.pattern.rows},
+                                {"columns", report.pattern.cols},
+                                {"nonzeros", report.pattern.nonzeros()},
+                                {"dropped", report.pattern.dropped},
+                                {"seed", report.options.seed},
+                                {"threads", report.threads}});
 }
 
-std::string bound_text(const Report& report, std::int64_t m) {
+std::string bound_text(const Report& report, const std::optional<lab::DimensionBound>& bound) {
   if (report.conditions.weak) return "none for weak conditions";
-  if (m == 0) return "for square patterns only";
-  return fmt::format("{} columns{}", m, report.bound(m) ? "" : ", vacuous: above the rows");
+  if (!bound) return "for square patterns only";
+  return fmt::format("{} columns{}", bound->d / 2,
+                     bound->vacuous ? ", vacuous: above the rows" : "");
 }
 
 std::string report_text(const Report& report) {
@@ -183,9 +172,9 @@ std::string vega_text(const Report& report) {
   layers.push_back(found);
   if (result.paper > 0)
     layers.push_back(level(result.paper, "equation (9), which the paper projects", "#888"));
-  for (const auto& [m, name] : {std::pair(report.bound(result.paper_bound), "bound (6)"),
-                                std::pair(report.bound(result.sharper_bound), "sharper bound")})
-    if (m) layers.push_back(proved(*m, result.paper, name));
+  for (const auto& [bound, name] : {std::pair(result.paper_bound, "bound (6)"),
+                                    std::pair(result.sharper_bound, "sharper bound")})
+    if (bound && !bound->vacuous) layers.push_back(proved(bound->d / 2, result.paper, name));
   if (result.lower_bound > 0)
     layers.push_back(level(result.lower_bound, "no witness below", "#c33"));
   return json_text(
@@ -235,7 +224,8 @@ Run declare_frontier(CLI::App& app, Files& files, const Globals& globals) {
       app.add_option("--steps", options->steps,
                      "steps of each descent (default: 2000, or 1000 above four million pairs)")
           ->type_name("N"));
-  a_seed(app.add_option("--seed", options->seed, "of the starts (default: 0)")->type_name("S"));
+  a_seed(
+      app.add_option("--seed", options->seed, "seed of the starts (default: 0)")->type_name("S"));
   files.writes(app.add_option("--vega", options->vega, "write a Vega-Lite chart here (JSON)"));
   return [options, &globals] { return run_frontier(*options, globals); };
 }

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include <tamis/info.h>
 #include <tamis/kv.h>
+#include <tamis/lab/info.h>
 #include <tamis/lab/trace.h>
 #include <tamis/text.h>
 
@@ -28,6 +30,13 @@ bool target_is_forced() {
   return forced != nullptr && *forced != '\0';
 }
 
+/// Returns the libraries of the engine, then those of the lab.
+std::vector<std::string> all_libraries() {
+  std::vector<std::string> all = libraries();
+  std::ranges::move(lab::lab_libraries(), std::back_inserter(all));
+  return all;
+}
+
 ordered_json build_json(const Globals& globals) {
   ordered_json all = ordered_json::array();
   for (const Target& item : targets())
@@ -42,7 +51,7 @@ ordered_json build_json(const Globals& globals) {
       {"hardware_threads", hardware_threads()},
       {"parallel_runtime", parallel_runtime()},
       {"page_tokens", page_tokens},
-      {"libraries", libraries()},
+      {"libraries", all_libraries()},
   };
 }
 
@@ -62,7 +71,7 @@ std::string build_text(const Globals& globals) {
       "libraries  {}\n",
       version(), target(),
       target_is_forced() ? "forced by TAMIS_TARGET" : "the fastest that runs here", list,
-      globals.backend, threads, hardware_threads(), page_tokens, fmt::join(libraries(), ", "));
+      globals.backend, threads, hardware_threads(), page_tokens, fmt::join(all_libraries(), ", "));
 }
 
 ordered_json trace_json(const lab::Trace& trace) {

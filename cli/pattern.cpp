@@ -212,14 +212,12 @@ Run declare_pattern(CLI::App& app, Files& files, const Globals& globals) {
   app.add_option("--k", options->k, "nonzeros in a row")->type_name("K");
   app.add_option("--gamma", options->gamma, "the larger of the two values (default: 1)")
       ->type_name("G");
-  a_seed(
-      app.add_option("--seed", options->seed, "of random patterns (default: 0)")->type_name("S"));
+  a_seed(app.add_option("--seed", options->seed, "seed of random patterns (default: 0)")
+             ->type_name("S"));
   app.add_option("--reach", options->reach, "distance from the diagonal")->type_name("R");
   app.add_option("--size", options->size, "indices in a block")->type_name("S");
   app.add_flag("--causal", options->causal, "keep columns up to i in row i");
-  files.reads(
-      app.add_option("--trace", options->trace, "a trace (safetensors; format in docs/trace.md)"),
-      "TRACE");
+  add_trace(app, files, "--trace", options->trace);
   app.add_option("--layer", options->layer, "a layer of the trace")->type_name("L");
   app.add_option("--head", options->head, "a query head of that layer, from 0")->type_name("H");
   files.writes(

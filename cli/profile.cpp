@@ -135,11 +135,7 @@ Run declare_profile(CLI::App& app, Files& files, const Globals& globals) {
   app.description(description);
   app.footer("tamis profile data/smollm2-kjv-8k-small.safetensors --eps 0.01,0.05");
   auto options = std::make_shared<Options>();
-  files
-      .reads(
-          app.add_option("TRACE", options->trace, "a trace (safetensors; format in docs/trace.md)"),
-          "TRACE")
-      ->required();
+  add_trace(app, files, "TRACE", options->trace)->required();
   app.add_option("--eps", options->eps, "shares of mass to leave out (default: 0.01,0.05)")
       ->type_name("E,...");
   app.add_option("--delta", options->delta, "share of rows that a rule may fail (default: 0.1)")
@@ -153,7 +149,7 @@ Run declare_profile(CLI::App& app, Files& files, const Globals& globals) {
       ->type_name("L")
       ->allow_extra_args(false);
   a_seed(app.add_option("--seed", options->seed,
-                        "of the bootstrap and of the split of rows (default: 0)")
+                        "seed of the bootstrap and of the split of rows (default: 0)")
              ->type_name("N"));
   files.writes(app.add_option("--out", options->out, "write the profile to this file, as JSON"));
   files.writes(app.add_option("--rows", options->rows,

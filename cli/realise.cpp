@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,11 +38,14 @@ constexpr const char* description =
     "  moment   keys on a circle in 2k dimensions, k nonzeros in the fullest row;\n"
     "           norms grow fast with the number of columns\n"
     "  descent  queries and keys by optimisation, norms as small as it finds\n"
-    "  auto     descent, and moment where that finds nothing\n\n"
+    "  auto     descent; in 2k columns or more also moment, and a descent from its\n"
+    "           points, where descent found nothing; in 2k to 4k columns moment in\n"
+    "           any case, where the norm product has no limit\n\n"
     "With --dim the smallest norm product max|q|*max|k| that is found in that many columns; "
     "without it, for auto and descent, the fewest columns that can be verified with a norm product "
     "of at most --max-norm (default: that of the matrix of equation (9), which the paper "
-    "projects). jl takes by default the dimension that the sharper bound proves, moment 2k. The "
+    "projects); for a square pattern auto then also tries jl, as a last resort, in as many columns "
+    "as rows. jl takes by default the dimension that the sharper bound proves, moment 2k. The "
     "paper's form has d = 2m for m columns here; jl --hidden H writes x, w_q and w_k in it as "
     "well, H >= 2m.\n\n"
     "--out writes a witness (docs/witness.md), f32 where that verifies. Same seed, same bits, "
@@ -68,24 +70,12 @@ struct Options {
 struct Bounds {
   double norm_lower = 0;
   double paper_norm = 0;
-  std::optional<lab::DimensionBound> paper, sharper;  // square patterns only
+  std::optional<lab::DimensionBound> paper, sharper;
 };
 
 Bounds bounds_of(const lab::Pattern& pattern, const lab::Conditions& conditions) {
-  Bounds bounds{
-      lab::norm_lower_bound(pattern, conditions), lab::paper_norm(pattern, conditions), {}, {}};
-  if (pattern.rows != pattern.cols || conditions.weak) return bounds;
-  const lab::PatternFigures figures = lab::figures_of(pattern);
-  bounds.paper =
-      lab::paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
-                       figures.gamma, conditions.eps1, conditions.eps2);
-  bounds.sharper = lab::sharper_bound(pattern.rows, figures.most_per_row, figures.gamma,
-                                      conditions.eps1, conditions.eps2);
-  return bounds;
-}
-
-ordered_json bound_json(const std::optional<lab::DimensionBound>& bound) {
-  return !bound || bound->vacuous ? ordered_json() : ordered_json(bound->d / 2);
+  return {lab::norm_lower_bound(pattern, conditions), lab::paper_norm(pattern, conditions),
+          lab::paper_bound(pattern, conditions), lab::sharper_bound(pattern, conditions)};
 }
 
 std::string bound_text(const std::optional<lab::DimensionBound>& bound) {
@@ -246,8 +236,8 @@ Run declare_realise(CLI::App& app, Files& files, const Globals& globals) {
       app.add_option("--steps", options->steps,
                      "steps of a descent (default: 2000, or 1000 above four million pairs)")
           ->type_name("N"));
-  a_seed(
-      app.add_option("--seed", options->seed, "of everything random (default: 0)")->type_name("S"));
+  a_seed(app.add_option("--seed", options->seed, "seed of everything random (default: 0)")
+             ->type_name("S"));
   return [options, &globals] { return run_realise(*options, globals); };
 }
 

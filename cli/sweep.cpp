@@ -36,8 +36,8 @@ constexpr const char* introduction =
     "--report without computed, seconds, threads and ranks; with --dry-run {sweep, points, done, "
     "failed, missing, calibrated, factor, core_seconds, seconds, list: [{parameters, state, "
     "guess}]}; of status {store, points, done, failed, sweeps: [{sweep, points, done, failed, "
-    "missing, other_grids, core_seconds, core_seconds_left}]}. docs/sweeps.md says what each sweep "
-    "asks and what the store holds.\n\n"
+    "missing, other_grids, core_seconds, core_seconds_left}]}. docs/experiments.md says what each "
+    "sweep asks, docs/sweeps.md what the store holds.\n\n"
     "The sweeps, with their axes and the values that hold unless --set gives others:\n\n";
 
 std::string axis_text(const lab::SweepAxis& axis) {
@@ -212,7 +212,7 @@ Run declare_sweep(CLI::App& app, Files& files, const Globals& globals) {
   files.reads(app.add_option("--trace", options->trace,
                              "points over this trace too (format in docs/trace.md)"),
               "TRACE");
-  a_seed(app.add_option("--seed", options->seed, "of all that is random (default: 0)")
+  a_seed(app.add_option("--seed", options->seed, "seed of everything random (default: 0)")
              ->type_name("N"));
   app.add_flag("--dry-run", options->dry_run,
                "list the points and a guess at the time; write nothing");

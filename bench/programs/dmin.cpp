@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <vector>
 
 #include <tamis/info.h>
@@ -19,17 +17,12 @@
 #include "lab/numbers/random.h"
 #include "lab/realise/jl/search.h"
 #include "support/lab/jl_literal.h"
+#include "timing.h"
 
 namespace {
 
 using namespace tamis;
 using namespace tamis::lab;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Normal deviates for the literal construction. It uses the library's fast generator, so that it
 /// is measured at its best.
@@ -116,8 +109,7 @@ void compare(std::int64_t n, int threads) {
           if (found) fast_d = d;
           if (repeat == 0) fast_draws += found ? found->draw + 1 : n;
         }));
-      std::sort(repeats.begin(), repeats.end());
-      fast += repeats[1];
+      fast += median(std::move(repeats));
     }
     if (literal_d == 0)
       literal.seconds += seconds_of([&] {

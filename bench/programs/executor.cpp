@@ -31,13 +31,13 @@
 #include "core/parallel.h"
 #include "core/thread_pool.h"
 #include "lab/numbers/random.h"
+#include "timing.h"
 
 namespace {
 
 using namespace tamis;       // NOLINT(google-build-using-namespace)
 using namespace tamis::lab;  // NOLINT(google-build-using-namespace)
 using Clock = std::chrono::steady_clock;
-using std::chrono::duration;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -71,12 +71,6 @@ struct Contender {
   Executor* executor;
   [[nodiscard]] int workers() const { return executor == nullptr ? 1 : threads; }
 };
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = Clock::now();
-  work();
-  return duration<double>(Clock::now() - start).count();
-}
 
 void spin(microseconds time) {
   const auto end = Clock::now() + time;
@@ -215,12 +209,6 @@ class Decode {
   std::vector<float> q_;
   Cache cache_{Heads{32, heads, dim, dim, 0.125F}, CacheOptions{.dtype = DType::f16}};
 };
-
-double median(std::vector<double> of) {
-  std::ranges::sort(of);
-  const std::size_t half = of.size() / 2;
-  return of.size() % 2 == 1 ? of[half] : (of[half - 1] + of[half]) / 2;
-}
 
 /// Runs every contender once in each round, beginning with another one each time.
 nlohmann::ordered_json compare(const Task& task, const std::vector<Contender>& all, int rounds) {

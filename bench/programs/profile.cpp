@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,21 +17,12 @@
 #include <tamis/lab/rows.h>
 #include <tamis/lab/trace.h>
 
+#include "timing.h"
+
 namespace {
 
 using namespace tamis;
 using namespace tamis::lab;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  return x[x.size() / 2];
-}
 
 /// The queries, keys and values of one layer, and the number of keys that each query sees.
 struct Work {

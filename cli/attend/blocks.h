@@ -1,4 +1,4 @@
-// Cuts the attention of a layer into calls that are short enough to show progress and to be
+// Cuts the work on a layer into calls that are short enough to show progress and to be
 // interrupted between them.
 #pragma once
 
@@ -8,16 +8,11 @@
 #include <vector>
 
 #include <tamis/attention.h>
-#include <tamis/lab/trace.h>
 
 namespace tamis::cli {
 
-/// Page tables over the keys and values of a layer, which must outlive them.
-inline PageTables pages_of(const Shape& shape, const lab::Trace& trace,
-                           const lab::LayerData& data) {
-  return {shape.dtype,    data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
-          trace.tokens(), shape.head_dim,        shape.value_dim};
-}
+/// How many tokens to append in one call.
+inline constexpr std::int64_t tokens_per_call = 8192;
 
 /// A contiguous range of a layer's rows, as the input of one call.
 struct Block {

@@ -39,7 +39,7 @@ double distance(std::span<const float> out, std::span<const double> exact) {
 void measure_outputs(const lab::Trace& trace, const lab::LayerData& data, int threads,
                      Progress& progress, LayerResult& result) {
   const Shape& shape = result.layer.shape;
-  const PageTables pages = pages_of(shape, trace, data);
+  const PageTables pages = data.pages();
   const View<const float> q(data.q.data(), shape.rows(), shape.head_dim);
   const View<const float> out(result.out.data(), shape.rows(), shape.value_dim);
   for (auto* measured : {&result.true_error, &result.true_lse_error, &result.exact_norm})
@@ -72,8 +72,8 @@ void measure_outputs(const lab::Trace& trace, const lab::LayerData& data, int th
 void count_violations(const lab::Trace& trace, const lab::LayerData& data, LayerResult& result) {
   const Shape& shape = result.layer.shape;
   std::vector<Rounding> roundings(static_cast<std::size_t>(shape.rows()));
-  dense_rounding(shape, {data.q.data(), shape.rows(), shape.head_dim},
-                 pages_of(shape, trace, data).heads(), trace.seen(), roundings);
+  dense_rounding(shape, {data.q.data(), shape.rows(), shape.head_dim}, data.pages().heads(),
+                 trace.seen(), roundings);
   for (std::size_t row = 0; row < result.certificates.size(); ++row) {
     const Certificate& claimed = result.certificates[row];
     const Rounding& rounding = roundings[row];

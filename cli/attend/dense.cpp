@@ -39,7 +39,7 @@ LayerResult dense_layer(const lab::Trace& trace, const lab::TraceLayer& layer,
   result.layer = layer;
   result.out.resize(static_cast<std::size_t>(shape.rows() * shape.value_dim));
   result.lse.resize(static_cast<std::size_t>(shape.rows()));
-  const PageTables pages = pages_of(shape, trace, data);
+  const PageTables pages = data.pages();
   const View<const float> q(data.q.data(), shape.rows(), shape.head_dim);
   const View<float> out(result.out.data(), shape.rows(), shape.value_dim);
   progress.enter(attention_stage);

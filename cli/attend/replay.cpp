@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "attend/blocks.h"
 #include "terminal/duration.h"
 #include "terminal/interrupt.h"
 
@@ -12,8 +13,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Sequence sequence = 0;
-/// This is enough work for a call, and short enough to notice Ctrl-C between two calls.
-constexpr std::int64_t tokens_per_call = 8192;
 
 Heads heads_of(const Shape& shape) {
   return {shape.query_heads, shape.kv_heads, shape.head_dim, shape.value_dim, shape.scale};

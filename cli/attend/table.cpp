@@ -24,7 +24,6 @@ double largest(std::span<const LayerResult> layers, std::vector<double> LayerRes
 }
 
 std::string small(double value) { return fmt::format("{:.1e}", value); }
-std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 void append(Row& row, Row cells) { std::ranges::move(cells, std::back_inserter(row)); }
 

@@ -9,6 +9,7 @@
 
 #include <tamis/attention.h>
 
+#include "attend/blocks.h"
 #include "attend/threads.h"
 #include "terminal/duration.h"
 #include "terminal/interrupt.h"
@@ -24,7 +25,6 @@ constexpr std::int64_t most_checked_steps = 8;
 /// Tokens that are appended one at a time: eight whole blocks, so that the mean includes the cost
 /// of coding.
 constexpr std::int64_t tokens_alone = 1024;
-constexpr std::int64_t tokens_per_call = 8192;
 
 /// Empties the CPU's caches by reading more than they hold.
 class Eviction {

@@ -42,7 +42,6 @@ std::int64_t computed_densely(const Measured& measured) {
 }
 
 std::string small(double value) { return fmt::format("{:.2g}", value); }
-std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 }  // namespace
 

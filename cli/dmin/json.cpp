@@ -87,7 +87,7 @@ std::string dmin_json(const DminReport& report) {
       details["searches"].push_back({{"d_min", dimension(s.d / 2)},
                                      {"d", dimension(s.d)},
                                      {"draws", s.draws},
-                                     {"draws_at_d_min", s.draws_at_d},
+                                     {"draws_at_d", s.draws_at_d},
                                      {"p", s.p},
                                      {"p_low", s.interval.low},
                                      {"p_high", s.interval.high}});

@@ -29,7 +29,8 @@ std::string searches_text(const DminReport& report) {
                     fmt::format("{:.2g} to {:.2g}", s.interval.low, s.interval.high)});
   }
   return table_text(rows) +
-         "\np there: one over the draws it took; its interval takes them as geometric.\n";
+         "\np there: 1 divided by the number of draws at d; its interval assumes that this number "
+         "is geometric.\n";
 }
 
 /// Returns the rows of p(d) from the line before the first success to the line where success is
@@ -51,8 +52,9 @@ std::string acceptance_text(const DminReport& report) {
 }
 
 std::string laws_text(const DminReport& report) {
-  std::vector<std::vector<std::string>> rows{
-      {"Q", "5 %", "median", fmt::format("{:g} % sure", 100 * (1 - report.delta)), "95 %", "mean"}};
+  std::vector<std::vector<std::string>> rows{{"Q", "d at 5 %", "median d",
+                                              fmt::format("{:g} % sure", 100 * (1 - report.delta)),
+                                              "d at 95 %", "mean d"}};
   for (const lab::DminLaw& law : report.estimate->laws) {
     double mean = 0;
     for (std::size_t i = 0; i < law.probability.size(); ++i)

@@ -43,7 +43,7 @@ Row line_of(const lab::HeadProfile& head) {
   for (std::size_t e = 1; e < head.by_eps.size(); ++e)
     row.push_back(number(head.by_eps[e].k_eps.median));
   row.insert(row.end(), {number(head.sigma.median), mass(head.top1.median),
-                         number(head.support.median), mass(head.sink.median)});
+                         number(head.effective_support.median), mass(head.sink.median)});
   row.push_back(held_out.rows > 0 && of_eps.rules.power.finite() ? percent(held_out.rate) : "-");
   return row;
 }
@@ -99,9 +99,6 @@ std::string number(double value) {
   return std::abs(value) < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 std::string mass(double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; }
-std::string percent(double share) {
-  return std::isfinite(share) ? fmt::format("{:.1f}%", 100 * share) : "-";
-}
 
 std::string head_tables(const lab::Profile& profile) {
   // All layers are laid out as one table, so that their columns align, which is then split by

@@ -37,11 +37,10 @@ std::string against_table(const lab::Profile& profile, const lab::Profile& other
 
 /// "1%", "0.1%".
 std::string eps_text(double eps);
-/// Formats a number with three digits or as a whole number, a share of 1 with three decimals
-/// (`mass`) or as a percentage (`percent`). A value that is not finite becomes "-".
+/// Formats a number with three digits or as a whole number, or a share of 1 with three decimals
+/// (`mass`). A value that is not finite becomes "-".
 std::string number(double value);
 std::string mass(double share);
-std::string percent(double share);
 
 /// Collects the figures of every row, layer by layer, and writes them as safetensors once all
 /// layers are there.

@@ -125,7 +125,7 @@ std::string collapse_table(const lab::Profile& profile) {
     std::vector<double> top1, support, sink;
     for (const lab::CollapseBin& bin : layer.collapse) {
       top1.push_back(bin.top1.median);
-      support.push_back(bin.support.median);
+      support.push_back(bin.effective_support.median);
       sink.push_back(bin.sink.median);
     }
     rows.push_back({std::to_string(layer.layer),

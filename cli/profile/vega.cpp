@@ -61,7 +61,7 @@ Json collapse_data(const lab::Profile& profile) {
                         {"p90", q.p90}});
       };
       add("top-1 mass", bin.top1);
-      add("effective support", bin.support);
+      add("effective support", bin.effective_support);
       add("sink mass", bin.sink);
     }
   return data;

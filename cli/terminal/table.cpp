@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tamis::cli {
 namespace {
@@ -37,6 +38,10 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, LastCo
     text += '\n';
   }
   return text;
+}
+
+std::string percent(double share) {
+  return std::isfinite(share) ? fmt::format("{:.1f}%", 100 * share) : "-";
 }
 
 }  // namespace tamis::cli

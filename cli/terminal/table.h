@@ -15,4 +15,7 @@ enum class LastColumn { numbers, words };
 std::string table_text(const std::vector<std::vector<std::string>>& rows,
                        LastColumn last = LastColumn::numbers);
 
+/// Returns a share of 1 as a percentage, or "-" if it is not finite.
+std::string percent(double share);
+
 }  // namespace tamis::cli

@@ -103,9 +103,13 @@ ProgramText describe_program(const CLI::App& app) {
 std::vector<OptionText> exit_statuses() {
   return {
       entry("0", "done"),
-      entry("1", "done, and the answer is no: a certificate was violated under --check"),
+      entry("1",
+            "done, and the answer is no: a certificate was violated (attend --check, bench), no "
+            "witness was found (realise), or a witness or a refutation does not hold (verify)"),
       entry("2", "bad usage or bad input; the sentence names the option, file or tensor at fault"),
-      entry("3", "failed while running: a file cannot be written, memory is exhausted"),
+      entry("3",
+            "failed while running: a file cannot be written, memory is exhausted, points of a "
+            "sweep failed"),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// Only declared: CLI11 is slow to compile.
+// Declared here because CLI11's header is slow to compile.
 namespace CLI {
 class App;
 }

@@ -39,7 +39,11 @@ struct Batch {
 /// with the same lengths.
 class TAMIS_API Plan {
  public:
-  /// Throws `usage` if a sequence is missing, or a query sees more tokens than there are.
+  /// Throws `usage` if a sequence is missing, if a query sees more tokens than there are, or if the
+  /// lists of the batch differ in length. Looks at the lengths of the sequences and not at their
+  /// contents, sorts them by length, and takes time and memory in proportion to sequences, queries
+  /// and items. Safe to call concurrently, as long as no call changes a sequence of the batch
+  /// meanwhile. A plan does not change once it is made, so many threads may use it at once.
   Plan(const Cache& cache, const Batch& batch);
 
   /// One sequence of the batch.

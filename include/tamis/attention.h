@@ -96,9 +96,11 @@ TAMIS_API void dense_states(const Shape& shape, View<const float> q, std::span<c
                             std::span<const std::int64_t> seen, Workspace& workspace,
                             const SoftmaxStates& states);
 /// Merges `from` into `into`, which becomes the state of both sets of keys together. Commutative up
-/// to rounding. O(rows·d_v).
+/// to rounding. O(rows·d_v). Throws `usage` if the two differ in rows or in value_dim.
 TAMIS_API void merge(const SoftmaxStates& into, const SoftmaxStates& from);
 /// Computes out = o / l and lse = log l + m·log 2; a row without keys gives out = 0, lse = −inf.
+/// Throws `input`, naming the row, if a result is not finite, and `usage` if `out` or `lse` does
+/// not fit the states. O(rows·d_v).
 TAMIS_API void finish(const SoftmaxStates& states, View<float> out, std::span<float> lse);
 
 // ---- Bounds on rounding ----

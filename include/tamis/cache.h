@@ -70,6 +70,8 @@ struct Rows {
 /// leaves the cache as it was. The same calls in the same order give the same bits.
 class TAMIS_API Cache {
  public:
+  /// An empty cache, which has taken no memory from `memory` yet. Throws `usage` if a size of
+  /// `heads` or an option is outside the range that stands beside it.
   Cache(const Heads& heads, const CacheOptions& options);
   ~Cache();
   Cache(Cache&&) noexcept;

@@ -6,8 +6,8 @@
 namespace tamis {
 
 struct Heads {
-  std::int64_t query_heads =
-      1;  ///< a multiple of kv_heads; head h reads KV head h·kv_heads/query_heads
+  /// A multiple of kv_heads, at most 65,536. Head h reads KV head h·kv_heads/query_heads.
+  std::int64_t query_heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t key_dim = 0;    ///< of queries and keys; 1 … 1024
   std::int64_t value_dim = 0;  ///< of values and outputs; 1 … 1024

@@ -28,7 +28,8 @@ TAMIS_API int hardware_threads();
 /// The threads that calls use when they are given no executor: "threads" for the library's own, or
 /// "executor" for the one set by set_default_executor.
 TAMIS_API std::string_view parallel_runtime();
-/// Libraries that are linked, with the versions found at run time, or compiled in: "GMP 6.2.1", …
+/// Libraries that libtamis is linked with or has compiled in, with their versions: "xxHash 0.8.1".
+/// Those of libtamis-lab are in lab/info.h.
 TAMIS_API std::vector<std::string> libraries();
 
 }  // namespace tamis

@@ -1,4 +1,5 @@
-/* The C ABI of tamis, in C99. It is the only interface whose binary form is stable.
+/* The C ABI of the engine, in C99. The binary form of the two C ABIs, this one and that of the lab
+ * in tamis_lab.h, is stable: it only grows, as said below. That of the C++ interfaces is not.
  *
  * Names: functions are called tamis_<thing>_<verb>. A type tamis_x is made by tamis_x_create,
  * _open, _read or _copy and destroyed by tamis_x_free. Freeing NULL does nothing.
@@ -230,7 +231,8 @@ TAMIS_API tamis_code tamis_dense_states(const tamis_shape* shape, const float* q
  * keys must be disjoint. */
 TAMIS_API tamis_code tamis_merge(int64_t rows, int64_t value_dim, const tamis_states* into,
                                  const tamis_states* from);
-/* Computes out = o / l (rows x value_dim) and lse = log l + m log 2 (rows). */
+/* Computes out = o / l (rows x value_dim) and lse = log l + m log 2 (rows). A row without keys
+ * gives out = 0 and lse = -inf. TAMIS_INPUT if a row of the result is not finite. */
 TAMIS_API tamis_code tamis_finish(int64_t rows, int64_t value_dim, const tamis_states* states,
                                   float* out, float* lse);
 
@@ -514,8 +516,8 @@ typedef int32_t tamis_prefer;
 enum {
   /* The first look reads one plane of every key. */
   TAMIS_PREFER_BYTES = 0,
-  /* The first look reads two planes at once, except for budgets of bytes. That reads more bytes,
-   * but fewer keys must be read again. */
+  /* For mass budgets the first look reads two planes of every key. That reads more bytes, but fewer
+   * keys must be read again. */
   TAMIS_PREFER_TIME = 1
 };
 
@@ -523,7 +525,8 @@ enum {
 typedef struct tamis_attend_options {
   size_t size;
   tamis_prefer prefer;
-  /* Planes that the first look reads of all keys: 1 or 2; 0 lets `prefer` decide. */
+  /* Planes that the first look reads of all keys: 1 or 2; 0 lets `prefer` decide. Budgets of the
+   * kinds topk, power and window always use 1. */
   int32_t look;
   /* Queries that see fewer tokens are computed from everything stored; 0 means none. */
   int64_t dense_below;

@@ -9,7 +9,8 @@
 
 namespace tamis::attention {
 
-/// Beyond any real memory, and small enough that no product of sizes overflows.
+/// Beyond any real memory, and small enough that no product of sizes overflows. The cache has the
+/// same limit on tokens, and a lower one on heads.
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
 

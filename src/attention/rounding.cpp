@@ -20,9 +20,6 @@ constexpr double u = attention::unit_roundoff;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Upper bound on (1 + u)^k − 1, for k roundings in a row; infinite from k = 2²⁴ on.
-double gamma(double k) { return k * u < 1 ? k * u / (1 - k * u) : infinity; }
-
 /// Upper bounds on the norms of rows of K or V: entry t holds for rows 0 … t.
 template <class Element>
 std::vector<double> largest_norms(const void* const* pages, std::int64_t stride,
@@ -69,7 +66,7 @@ Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_
   const double largest_logit = std::abs(static_cast<double>(shape.scale)) * query_norm * key_norm;
 
   // Logits: d + 3 roundings per term, and gradual underflow of the factor and of products.
-  const double logit = gamma(d + 3) * largest_logit +
+  const double logit = attention::gamma(d + 3) * largest_logit +
                        0x1p-149 * (d + std::sqrt(d) * key_norm + query_norm * key_norm);
   // Weights: the difference to the maximum, exp2, and the factors of later pages and merges.
   const double factors = std::ceil(n / page_tokens) + 2;
@@ -79,7 +76,7 @@ Rounding attention_rounding(const Shape& shape, std::int64_t keys, double query_
   // Weights below 2^-126 of the largest may vanish.
   const double vanished = n * 0x1p-125;
   // Sums over keys, page by page, then the division.
-  const double sum = gamma(page_tokens + 2 * factors + 2);
+  const double sum = attention::gamma(page_tokens + 2 * factors + 2);
   const double division = sum < 1 ? (1 + u) / (1 - sum) - 1 : infinity;
 
   Rounding bound;

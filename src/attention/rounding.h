@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <span>
 
 namespace tamis::attention {
 
 /// The unit roundoff of f32: an operation errs by at most this share of its result.
 inline constexpr double unit_roundoff = 0x1p-24;
+
+/// γ_k = k·u/(1 − k·u), an upper bound on (1 + u)^k − 1: the largest relative change of a number by
+/// k consecutive roundings. Infinite from k = 2²⁴ on.
+inline double gamma(double k) {
+  const double x = k * unit_roundoff;
+  return x < 1 ? x / (1 - x) : std::numeric_limits<double>::infinity();
+}
 
 /// log₂ e to nearest, by which logits are multiplied once so that weights are powers of 2.
 inline constexpr double log2_e = 1.4426950408889634;

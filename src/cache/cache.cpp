@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <tamis/attention.h>
 #include "cache/inside.h"
 #include "core/inside_of.h"
 
@@ -15,12 +16,13 @@ void check(const Heads& heads) {
                          const char* least_and_most) {
     if (!right) core::fail(Code::usage, "{} is {}; it must be {}", what, value, least_and_most);
   };
-  constexpr std::int64_t most_heads = 65536;
-  constexpr std::int64_t largest_dim = 1024;
-  expect(heads.kv_heads >= 1 && heads.kv_heads <= most_heads, "kv_heads", heads.kv_heads,
+  // Dense attention takes more heads (attention::most_heads). Here a page holds all KV heads of a
+  // block and is allocated as a whole: with so many of the largest heads it takes 9 GB.
+  constexpr std::int64_t most_cache_heads = 65536;
+  expect(heads.kv_heads >= 1 && heads.kv_heads <= most_cache_heads, "kv_heads", heads.kv_heads,
          "1 … 65,536");
   expect(heads.query_heads >= heads.kv_heads && heads.query_heads % heads.kv_heads == 0 &&
-             heads.query_heads <= most_heads,
+             heads.query_heads <= most_cache_heads,
          "query_heads", heads.query_heads, "a multiple of kv_heads up to 65,536");
   expect(heads.key_dim >= 1 && heads.key_dim <= largest_dim, "key_dim", heads.key_dim, "1 … 1024");
   expect(heads.value_dim >= 1 && heads.value_dim <= largest_dim, "value_dim", heads.value_dim,

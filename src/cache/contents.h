@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "attention/check.h"
 #include "cache/store.h"
 
 namespace tamis::cache {
 
-/// The length limit of a sequence. It is more than any machine can hold, and small enough that sums
-/// and products of sizes do not overflow.
-inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+using attention::most_tokens;  ///< the length limit of a sequence
 
 /// Coded blocks come first. Each has 128 tokens, or fewer where the sequence was truncated. Raw
 /// pages follow, all of them full except the last. The raw page of the last block is kept, although

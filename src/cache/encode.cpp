@@ -106,7 +106,7 @@ float unit_for(const kernels::Kernels& kernels, const float* low, std::int64_t d
 class Norms {
  public:
   Norms(const kernels::Kernels& kernels, const float* sums, std::int64_t d32)
-      : kernels_(kernels), sums_(sums), growth_(1 + (static_cast<double>(d32) / 16 + 20) * u) {}
+      : kernels_(kernels), sums_(sums), rounding_(1 + (static_cast<double>(d32) / 16 + 20) * u) {}
 
   /// An upper bound, for all tokens, on the norms whose squares are row `which` of the sums. The
   /// padding channels add `extra` to each sum.
@@ -115,13 +115,13 @@ class Norms {
   }
   /// The same for one sum over channels.
   [[nodiscard]] double root(double sum, double extra = 0) const {
-    return std::sqrt(std::max(0.0, sum * growth_ - extra)) + 0x1p-69;
+    return std::sqrt(std::max(0.0, sum * rounding_ - extra)) + 0x1p-69;
   }
 
  private:
   const kernels::Kernels& kernels_;
   const float* sums_;
-  double growth_;
+  double rounding_;  ///< covers the rounding of the sums
 };
 
 /// e_l² of a padding channel, where T and the code are 0.

@@ -6,13 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "attention/rounding.h"
 #include "cache/block.h"
 
 namespace tamis::sieve {
 
+using attention::gamma;
 using attention::unit_roundoff;
 inline constexpr double log_2 = 0.6931471805599454;  // rounded up
 
@@ -66,11 +66,6 @@ inline Widths widths(const cache::BlockHead& head, const FoldedNorms& folded, do
 /// The number of roundings that a term undergoes on its way into a sum over the keys of a row.
 inline double sum_chain(std::int64_t spans, std::int64_t raw_keys) {
   return 320 + 2 * static_cast<double>(spans) + static_cast<double>(raw_keys) / 64;
-}
-/// γ_k = k·u/(1 − k·u), the largest relative change of a number by k consecutive roundings.
-inline double gamma(double chain) {
-  const double x = chain * unit_roundoff;
-  return x < 1 ? x / (1 - x) : std::numeric_limits<double>::infinity();
 }
 /// The width in octaves from which a block is not read sparsely, at any level. It limits what is
 /// lost by underflow.

@@ -139,8 +139,7 @@ void try_trace(const std::string& path, const CampaignOptions& options, ByBudget
   for (const lab::TraceLayer& layer : trace.layers()) {
     const lab::LayerData data = trace.read(layer);
     const Shape& shape = layer.shape;
-    const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(),
-                            shape.kv_heads, trace.tokens(), shape.head_dim, shape.value_dim);
+    const PageTables tables = data.pages();
     // Traces take at most a quarter of the records.
     const std::int64_t each =
         shape.query_heads * std::ssize(planes_budgets()) * 2 * std::ssize(trace.layers());

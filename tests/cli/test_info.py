@@ -24,6 +24,14 @@ def test_the_build_as_json():
     assert info["target"] == os.environ.get("TAMIS_TARGET", runs[-1])
 
 
+def test_the_libraries_are_those_of_the_engine_and_of_the_lab():
+    listed = json.loads(tamis("info", "--json").stdout)["libraries"]
+    names = [library.split()[0] for library in listed]
+    assert names == ["xxHash", "GMP", "MPFR", "SQLite"]
+    (line,) = [line for line in tamis("info").stdout.splitlines() if line.startswith("libraries")]
+    assert line.removeprefix("libraries").strip() == ", ".join(listed)
+
+
 def test_every_target_that_runs_here_can_be_forced():
     for target in json.loads(tamis("info", "--json").stdout)["targets"]:
         env = os.environ | {"TAMIS_TARGET": target["name"]}

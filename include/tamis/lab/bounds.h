@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <tamis/export.h>
+#include <tamis/lab/pattern.h>
+#include <tamis/lab/witness.h>
 
 namespace tamis::lab {
 
@@ -24,8 +27,16 @@ TAMIS_API DimensionBound paper_bound(std::int64_t n, std::int64_t k, double gamm
 /// The same bound with k in place of k²:
 ///   d = 2⌈16k(log(γ/ε₁)/ε₂ + 1)²·log(4kn(n − 1))⌉
 /// Here k is the most nonzeros of a row, columns not counted, and only the pairs of keys that touch
-/// the support of a row are considered. At this d a draw is accepted with probability at least 1/2.
+/// the nonzeros of a row are considered. At this d a draw is accepted with probability at least
+/// 1/2.
 TAMIS_API DimensionBound sharper_bound(std::int64_t n, std::int64_t k, double gamma, double eps1,
                                        double eps2);
+
+/// The same bounds for the n, k and γ of a pattern. Nothing where the construction does not apply:
+/// for weak conditions and for patterns that are not square.
+TAMIS_API std::optional<DimensionBound> paper_bound(const Pattern& pattern,
+                                                    const Conditions& conditions);
+TAMIS_API std::optional<DimensionBound> sharper_bound(const Pattern& pattern,
+                                                      const Conditions& conditions);
 
 }  // namespace tamis::lab

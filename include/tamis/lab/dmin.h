@@ -183,6 +183,6 @@ struct DminMedian {
   double between = 0;
   double deviation = 0;  ///< standard deviation of `between`
 };
-TAMIS_API DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step);
+TAMIS_API DminMedian dmin_median(const AcceptanceFit& fit, double Q, std::int64_t step);
 
 }  // namespace tamis::lab

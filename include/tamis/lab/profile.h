@@ -60,8 +60,8 @@ struct HeadProfile {
   /// The recommended budget: power:ALPHA,C, calibrated for the first eps, or mass:EPS if there
   /// were too few rows to calibrate.
   Budget budget;
-  /// `support` is the effective support e^H.
-  Quantiles n, top1, entropy, support, sink, mean, sigma;
+  /// `effective_support` is e^H, with H the entropy.
+  Quantiles n, top1, entropy, effective_support, sink, mean, sigma;
   std::vector<Quantiles> window;    ///< one per window of the options
   std::vector<KEpsProfile> by_eps;  ///< in the order of the options' eps
   /// Set if the trace has the weights W_Q and W_K, or their norm; in the latter case the norm is
@@ -78,7 +78,7 @@ struct CollapseBin {
   double n_high = 0;
   std::int64_t rows = 0;
   double n = 0;  ///< median
-  Quantiles top1, support, sink;
+  Quantiles top1, effective_support, sink;
 };
 struct LayerProfile {
   std::int64_t layer = 0;

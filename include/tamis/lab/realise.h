@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tamis/export.h>
+#include <tamis/lab/bounds.h>
 #include <tamis/lab/pattern.h>
 #include <tamis/lab/verify.h>
 #include <tamis/lab/witness.h>
@@ -21,9 +22,12 @@ namespace tamis::lab {
 
 /// The methods that make a witness:
 ///   jl       the paper's random projection: square patterns, any dimension that is large enough
-///   moment   a closed form on a curve: dimension 2k for k nonzeros per row, very large norms
+///   moment   a closed form on a circle: dimension 2k for k nonzeros per row, very large norms
 ///   descent  optimised queries and keys: any dimension
-/// `automatic` combines them.
+/// `automatic` tries descent; from dimension 2k on, where descent found nothing, also moment and a
+/// descent from its points; up to 4k, where the norm product has no limit, moment in any case. A
+/// search for the least dimension of a square pattern ends with jl, in as many columns as rows, if
+/// nothing else succeeded.
 enum class Method { automatic, jl, moment, descent };
 TAMIS_API const char* name_of(Method method);
 /// The method whose `name_of` is `name`; that of `automatic` is "auto". Throws `usage` for any
@@ -100,11 +104,11 @@ struct FrontierOptions {
   int threads = 0;
 };
 struct Frontier {
-  std::vector<Attempt> points;     ///< the smallest norm product that `realise` finds, by dimension
-  double lower_bound = 0;          ///< `norm_lower_bound`
-  double paper = 0;                ///< `paper_norm`
-  std::int64_t paper_bound = 0;    ///< bound (6) on the dimension, as m
-  std::int64_t sharper_bound = 0;  ///< the bound with k in place of k², as m
+  std::vector<Attempt> points;  ///< the smallest norm product that `realise` finds, by dimension
+  double lower_bound = 0;       ///< `norm_lower_bound`
+  double paper = 0;             ///< `paper_norm`
+  std::optional<DimensionBound> paper_bound;    ///< of the pattern, as in bounds.h
+  std::optional<DimensionBound> sharper_bound;  ///< of the pattern, as in bounds.h
 };
 /// Runs `realise` once for each dimension. Throws `usage` if the dimensions do not ascend or one is
 /// below 1, and whatever `realise` throws.

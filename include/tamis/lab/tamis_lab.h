@@ -1,6 +1,7 @@
-/* The C ABI of libtamis-lab: files of arrays, traces, profiles, patterns and witnesses. C99. The
- * conventions on names, errors, ownership, threads and growth are those of tamis.h, and
- * tamis_last_error also describes failures of these functions. */
+/* The C ABI of libtamis-lab: files of arrays, traces, profiles, patterns and witnesses. C99. Its
+ * binary form is stable in the same sense as that of tamis.h: structs that begin with `size` grow
+ * at the end, and nothing else changes. The conventions on names, errors, ownership and threads are
+ * those of tamis.h too, and tamis_last_error also describes failures of these functions. */
 #ifndef TAMIS_LAB_TAMIS_LAB_H
 #define TAMIS_LAB_TAMIS_LAB_H
 
@@ -238,7 +239,11 @@ TAMIS_API tamis_code tamis_verify(const tamis_pattern* pattern, const tamis_witn
 
 typedef int32_t tamis_method;
 enum {
-  TAMIS_AUTO = 0,   /* descent, and moment where it may do better */
+  /* Descent; from dimension 2k on, where descent found nothing, also moment and a descent from its
+   * points; up to 4k, where the norm product has no limit, moment in any case. A search for the
+   * fewest columns of a square pattern ends with jl, in as many columns as rows, if nothing else
+   * succeeded. */
+  TAMIS_AUTO = 0,
   TAMIS_JL = 1,     /* the paper's random projection; square patterns */
   TAMIS_MOMENT = 2, /* closed form in 2k dimensions for k nonzeros in a row; large norms */
   TAMIS_DESCENT = 3 /* optimised queries and keys; any dimension */

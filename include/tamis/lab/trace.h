@@ -37,6 +37,9 @@ struct LayerData {
   std::vector<float> q;  ///< shape.rows() × head_dim, converted to f32
   Tensor k;              ///< [kv_heads, tokens, head_dim] in shape.dtype
   Tensor v;              ///< [kv_heads, tokens, value_dim] in shape.dtype
+
+  /// Page tables over k and v, which must outlive them. Throws `usage` if k and v are empty.
+  [[nodiscard]] TAMIS_API PageTables pages() const;
 };
 
 /// The projections of one layer. With the input bound B they give R = B²‖W‖_F, where W is

@@ -47,12 +47,14 @@ struct Verification {
 /// Checks a witness against a pattern. The caller gives the conditions, because those that a
 /// witness claims to be made for may be so weak that any numbers meet them. Time: rows·columns·m
 /// multiply-adds in f32 and as many in f64; exact arithmetic is used where f64 with its error bound
-/// does not decide. Memory: 24 bytes per element of q and k (or of the products x·w_q and x·w_k),
-/// 12 bytes per column and thread, and 24 bytes per distinct value of the pattern. Throws `input`
-/// if the sizes of pattern and witness differ, if the check is causal and the pattern has entries
-/// above the diagonal, or if either breaks the rules of its header; `usage` for conditions outside
-/// their range; `cancelled` if `progress`, which counts rows, asks to stop. `threads` = 0 takes
-/// every core; the result does not depend on it. Concurrent calls are safe.
+/// does not decide. Memory, for each form that the witness holds: 12 bytes per element of q and 24
+/// per element of k, or 20 and 32 if they are the products x·w_q and x·w_k, and then 16 bytes per
+/// element of x and per nonzero of the weights; 12 bytes per column and thread, and 24 bytes per
+/// distinct value of the pattern. Throws `input` if the sizes of pattern and witness differ, if the
+/// check is causal and the pattern has entries above the diagonal, or if either breaks the rules of
+/// its header; `usage` for conditions outside their range; `cancelled` if `progress`, which counts
+/// rows, asks to stop. `threads` = 0 takes every core; the result does not depend on it. Concurrent
+/// calls are safe.
 TAMIS_API Verification verify(const Pattern& pattern, const Witness& witness,
                               const Conditions& conditions, int threads = 0,
                               const ProgressCallback& progress = {});

@@ -27,8 +27,8 @@ struct Conditions {
 TAMIS_API void check_conditions(const Conditions& conditions);
 
 /// Logits have one of two forms: L = q·kᵀ, or the paper's L = x·w_q·w_kᵀ·xᵀ. A witness may hold
-/// both forms. Tensors of a form that it does not hold are empty. Elements are f32 or f64
-/// and must be finite.
+/// both forms. Tensors of a form that it does not hold are empty. Elements are f32 or f64 and must
+/// be finite. d may be any number: method jl makes 2m columns of w_q and w_k, `decide` makes m.
 struct Witness {
   Tensor q;             ///< [rows of the pattern, m]
   Tensor k;             ///< [columns of the pattern, m]

@@ -161,7 +161,7 @@ void BoundSearch::line() {
   accept(started, std::move(*sealed), 1, "line");
 }
 
-void BoundSearch::few() {
+void BoundSearch::small_cases() {
   if (signs_->cols <= most_closed_dim)
     try_keys(start("few columns", 0), keys_of_few_columns(*signs_), "simplices");
   if (signs_->rows <= most_closed_dim)
@@ -253,7 +253,7 @@ void BoundSearch::run() {
   if (!next()) return;
   signs_ = sign_matrix(pattern_);
   if (signs_) {
-    for (const auto step : {&BoundSearch::few, &BoundSearch::full_sets, &BoundSearch::curve,
+    for (const auto step : {&BoundSearch::small_cases, &BoundSearch::full_sets, &BoundSearch::curve,
                             &BoundSearch::spectral}) {
       if (!next()) return;
       (this->*step)();

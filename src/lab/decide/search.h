@@ -78,7 +78,7 @@ class BoundSearch {
   }
 
   void line();
-  void few();
+  void small_cases();
   void curve();
   void full_sets();
   void spectral();

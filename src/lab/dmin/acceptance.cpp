@@ -18,7 +18,7 @@ namespace {
 double spread_of(double d, double n) { return 1 / (2 / d - 1 / n); }
 
 /// The curve in the variable x = y − centre, which makes its coefficients nearly uncorrelated.
-struct Fit {
+struct CentredFit {
   double a = 0, b = 0, centre = 0;
   double aa = 0, ab = 0, bb = 0;  // Fisher information; its inverse after the fit
 
@@ -34,7 +34,7 @@ double log_likelihood(double lambda, double yes, double no) {
   return sum;
 }
 
-double log_likelihood(const Fit& fit, const std::vector<Acceptance>& counts, double n) {
+double log_likelihood(const CentredFit& fit, const std::vector<Acceptance>& counts, double n) {
   double sum = 0;
   for (const Acceptance& c : counts)
     sum +=
@@ -45,8 +45,8 @@ double log_likelihood(const Fit& fit, const std::vector<Acceptance>& counts, dou
 
 /// The maximum-likelihood fit, by Fisher's scoring with step halving. The start is right up to
 /// noise.
-Fit most_likely(const std::vector<Acceptance>& counts, double n) {
-  Fit fit;
+CentredFit most_likely(const std::vector<Acceptance>& counts, double n) {
+  CentredFit fit;
   double weight = 0;
   for (const Acceptance& c : counts) {
     fit.centre += spread_of(static_cast<double>(c.d), n) * static_cast<double>(c.accepted);
@@ -79,7 +79,7 @@ Fit most_likely(const std::vector<Acceptance>& counts, double n) {
     const double da = (fit.bb * ga - fit.ab * gb) / det;
     const double db = (fit.aa * gb - fit.ab * ga) / det;
     double size = 1;
-    Fit next = fit;
+    CentredFit next = fit;
     double then = now;
     for (; size > 1e-6; size /= 2) {
       next.a = fit.a + size * da;
@@ -186,60 +186,60 @@ AcceptanceFit fit_acceptance(const Pattern& pattern, const Conditions& condition
   const std::int64_t middle = bisect(slope, grid);
   const std::int64_t stride = stride_of(middle, target.n, options.step);
 
-  AcceptanceFit curve;
-  curve.n = target.n;
+  AcceptanceFit fit;
+  fit.n = target.n;
   // Go down until draws are accepted too seldom, then up until nearly all are.
   for (std::int64_t d = middle; d >= 2; d -= stride) {
-    curve.counts.insert(curve.counts.begin(), slope.count(d));
-    if (slope.below(curve.counts.front())) break;
+    fit.counts.insert(fit.counts.begin(), slope.count(d));
+    if (slope.below(fit.counts.front())) break;
   }
   for (std::int64_t d = middle + stride; d < 2 * target.n; d += stride) {
-    const Acceptance& last = curve.counts.back();
+    const Acceptance& last = fit.counts.back();
     if (4 * last.accepted > 3 * last.draws) break;
-    curve.counts.push_back(slope.count(d));
+    fit.counts.push_back(slope.count(d));
   }
-  const auto telling = std::ranges::count_if(
-      curve.counts, [](const Acceptance& c) { return c.accepted > 0 && c.accepted < c.draws; });
-  if (telling < 3)
+  const auto mixed = std::ranges::count_if(
+      fit.counts, [](const Acceptance& c) { return c.accepted > 0 && c.accepted < c.draws; });
+  if (mixed < 3)
     core::fail(Code::input,
                "at n = {} only {} dimensions lie where draws begin to be accepted; search instead",
-               target.n, telling);
+               target.n, mixed);
 
   const auto n = static_cast<double>(target.n);
-  const Fit fit = most_likely(curve.counts, n);
-  const double c = fit.centre;  // the curve's a belongs to y = 0, the fit's to y = centre
-  curve.a = fit.a + fit.b * c;
-  curve.b = fit.b;
-  curve.var_b = fit.bb;
-  curve.cov_ab = fit.ab + c * fit.bb;
-  curve.var_a = fit.aa + 2 * c * fit.ab + c * c * fit.bb;
-  for (const Acceptance& seen : curve.counts) {
+  const CentredFit likeliest = most_likely(fit.counts, n);
+  const double c = likeliest.centre;  // fit.a belongs to y = 0, likeliest.a to y = centre
+  fit.a = likeliest.a + likeliest.b * c;
+  fit.b = likeliest.b;
+  fit.var_b = likeliest.bb;
+  fit.cov_ab = likeliest.ab + c * likeliest.bb;
+  fit.var_a = likeliest.aa + 2 * c * likeliest.ab + c * c * likeliest.bb;
+  for (const Acceptance& seen : fit.counts) {
     const auto yes = static_cast<double>(seen.accepted);
     const auto draws = static_cast<double>(seen.draws);
     double best = 0;  // log likelihood if p is the observed share, with 0^0 = 1
     if (yes > 0 && yes < draws)
       best = yes * std::log(yes / draws) + (draws - yes) * std::log1p(-yes / draws);
-    const double lambda = fit.failures(spread_of(static_cast<double>(seen.d), n));
-    curve.deviance += 2 * (best - log_likelihood(lambda, yes, draws - yes));
+    const double lambda = likeliest.failures(spread_of(static_cast<double>(seen.d), n));
+    fit.deviance += 2 * (best - log_likelihood(lambda, yes, draws - yes));
   }
-  curve.degrees = static_cast<std::int64_t>(curve.counts.size()) - 2;
-  curve.p_value = stats::chi_squared_tail(static_cast<double>(curve.degrees), curve.deviance);
-  return curve;
+  fit.degrees = static_cast<std::int64_t>(fit.counts.size()) - 2;
+  fit.p_value = stats::chi_squared_tail(static_cast<double>(fit.degrees), fit.deviance);
+  return fit;
 }
 
-DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) {
-  const dmin::DminGrid grid = dmin::dmin_grid(curve.n, step, 0);
-  const auto draws = static_cast<double>(dmin::draws_of(Q, curve.n));
+DminMedian dmin_median(const AcceptanceFit& fit, double Q, std::int64_t step) {
+  const dmin::DminGrid grid = dmin::dmin_grid(fit.n, step, 0);
+  const auto draws = static_cast<double>(dmin::draws_of(Q, fit.n));
   // Finds where −log P(D > d) = −N·Σ log(1 − p(d')) over d' ≤ d passes log 2.
   const auto passes = [&](double a, double b, std::int64_t& at) {
-    AcceptanceFit moved = curve;
+    AcceptanceFit moved = fit;
     moved.a = a;
     moved.b = b;
     double before = 0;
     for (std::int64_t i = 0; i < grid.size(); ++i) {
       const std::int64_t d = grid.at(i);
       // At d = 2n the projection is the identity.
-      const double p = d >= 2 * curve.n ? 1 : moved.probability(static_cast<double>(d));
+      const double p = d >= 2 * fit.n ? 1 : moved.probability(static_cast<double>(d));
       const double sum = p < 1 ? before - draws * std::log1p(-p) : before + 1e3;
       if (sum >= std::log(2.0)) {
         at = d;
@@ -254,18 +254,18 @@ DminMedian dmin_median(const AcceptanceFit& curve, double Q, std::int64_t step) 
     return static_cast<double>(at);
   };
   DminMedian median;
-  median.between = passes(curve.a, curve.b, median.d);
+  median.between = passes(fit.a, fit.b, median.d);
   // Two independent directions: b by one standard deviation with a following it, and a by its
   // remaining standard deviation with b fixed.
   std::int64_t ignored = 0;
   // Change of a for a change of b.
-  const double slope = curve.var_b > 0 ? curve.cov_ab / curve.var_b : 0;
-  const double sd_b = std::sqrt(curve.var_b);
-  const double sd_a = std::sqrt(std::max(0.0, curve.var_a - slope * curve.cov_ab));
-  const double by_b = 0.5 * (passes(curve.a + slope * sd_b, curve.b + sd_b, ignored) -
-                             passes(curve.a - slope * sd_b, curve.b - sd_b, ignored));
+  const double slope = fit.var_b > 0 ? fit.cov_ab / fit.var_b : 0;
+  const double sd_b = std::sqrt(fit.var_b);
+  const double sd_a = std::sqrt(std::max(0.0, fit.var_a - slope * fit.cov_ab));
+  const double by_b = 0.5 * (passes(fit.a + slope * sd_b, fit.b + sd_b, ignored) -
+                             passes(fit.a - slope * sd_b, fit.b - sd_b, ignored));
   const double by_a =
-      0.5 * (passes(curve.a + sd_a, curve.b, ignored) - passes(curve.a - sd_a, curve.b, ignored));
+      0.5 * (passes(fit.a + sd_a, fit.b, ignored) - passes(fit.a - sd_a, fit.b, ignored));
   median.deviation = std::hypot(by_a, by_b);
   return median;
 }

@@ -34,7 +34,7 @@ SweepAxis axis_R() {
 
 SweepAxis axis_c() {
   return {.name = "c",
-          .what = "of synthetic heads with R = c*sqrt(log n)",
+          .what = "factor c of synthetic heads with R = c*sqrt(log n)",
           .values = {3},
           .least = 0,
           .most = 100};
@@ -78,6 +78,10 @@ LengthRange length_range(const GridRequest& request) {
     core::fail(Code::usage, "{} has n_low = {} and n_high = {}; n_low must be the smaller",
                request.kind.name, range.low, range.high);
   return range;
+}
+
+bool GridRequest::has(std::string_view axis) const {
+  return std::ranges::find(axes, axis, &AxisValues::axis) != axes.end();
 }
 
 const std::vector<double>& GridRequest::values(std::string_view axis) const {

@@ -31,6 +31,7 @@ struct GridRequest {
   std::uint64_t seed = 0;
   const SweepTrace* trace = nullptr;
 
+  [[nodiscard]] bool has(std::string_view axis) const;
   [[nodiscard]] const std::vector<double>& values(std::string_view axis) const;
   [[nodiscard]] std::vector<std::int64_t> wholes(std::string_view axis) const;
   /// The value of an axis that takes one value.

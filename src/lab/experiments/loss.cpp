@@ -43,8 +43,8 @@ Part part_of(std::span<const double> logits, std::span<const float> values, std:
   return part;
 }
 
-Dropped loss_of(const Part& kept, const Part& tail) {
-  Dropped loss;
+Loss loss_of(const Part& kept, const Part& tail) {
+  Loss loss;
   if (tail.mass == 0) return loss;
   const double top = std::max(kept.top, tail.top);
   const double in = kept.mass * std::exp(kept.top - top);
@@ -89,9 +89,9 @@ std::vector<std::int64_t> latest_first(std::int64_t n, std::int64_t sinks) {
   return order;
 }
 
-std::vector<Dropped> dropped(std::span<const double> logits, std::span<const float> values,
-                             std::int64_t value_dim, std::span<const std::int64_t> order,
-                             std::span<const std::int64_t> kept) {
+std::vector<Loss> losses_of(std::span<const double> logits, std::span<const float> values,
+                            std::int64_t value_dim, std::span<const std::int64_t> order,
+                            std::span<const std::int64_t> kept) {
   const auto n = static_cast<std::int64_t>(order.size());
   const auto dim = static_cast<std::size_t>(value_dim);
   std::vector<std::int64_t> cuts;
@@ -115,14 +115,14 @@ std::vector<Dropped> dropped(std::span<const double> logits, std::span<const flo
     tails[i - 1] = tails[i];
     merge(tails[i - 1], parts[i]);
   }
-  std::vector<Dropped> at_cut;
+  std::vector<Loss> at_cut;
   Part head;
   head.sum.assign(dim, 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     merge(head, parts[i]);
     at_cut.push_back(loss_of(head, tails[i]));
   }
-  std::vector<Dropped> losses;
+  std::vector<Loss> losses;
   for (const std::int64_t k : kept) {
     const auto cut = std::lower_bound(cuts.begin(), cuts.end(), std::clamp<std::int64_t>(k, 1, n));
     losses.push_back(at_cut[static_cast<std::size_t>(cut - cuts.begin())]);

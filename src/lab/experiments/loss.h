@@ -10,7 +10,7 @@
 namespace tamis::lab::experiments {
 
 /// The loss in three measures; the kept weights are renormalised.
-struct Dropped {
+struct Loss {
   /// Dropped mass, which is the total variation distance between the two rows of weights.
   double tau = 0;
   /// ‖o − ô‖₂/‖o‖₂, where o is the exact output and ô the other; if o = 0, divided
@@ -29,8 +29,8 @@ std::vector<std::int64_t> latest_first(std::int64_t n, std::int64_t sinks);
 /// Returns, for every entry of `kept`, the loss when that many keys of `order`, at least 1,
 /// are kept. `values` must hold logits.size() rows of value_dim or more. Takes n·value_dim
 /// + |kept|·value_dim operations.
-std::vector<Dropped> dropped(std::span<const double> logits, std::span<const float> values,
-                             std::int64_t value_dim, std::span<const std::int64_t> order,
-                             std::span<const std::int64_t> kept);
+std::vector<Loss> losses_of(std::span<const double> logits, std::span<const float> values,
+                            std::int64_t value_dim, std::span<const std::int64_t> order,
+                            std::span<const std::int64_t> kept);
 
 }  // namespace tamis::lab::experiments

@@ -119,36 +119,36 @@ Json compute_pattern_point(const Json& p, const Scene& scene) {
                                      .least = p.at("least"),
                                      .step = p.at("step"),
                                      .threads = scene.threads};
-  const AcceptanceFit curve = fit_acceptance(pattern, problem.conditions(),
-                                             problem.draw_seed(matrix), options, scene.progress);
+  const AcceptanceFit fit = fit_acceptance(pattern, problem.conditions(), problem.draw_seed(matrix),
+                                           options, scene.progress);
   Json counts = Json::array();
-  for (const Acceptance& seen : curve.counts) counts.push_back({seen.d, seen.draws, seen.accepted});
-  return {{"a", curve.a},
-          {"b", curve.b},
-          {"var_a", curve.var_a},
-          {"var_b", curve.var_b},
-          {"cov_ab", curve.cov_ab},
-          {"deviance", curve.deviance},
-          {"degrees", curve.degrees},
-          {"p_value", curve.p_value},
+  for (const Acceptance& seen : fit.counts) counts.push_back({seen.d, seen.draws, seen.accepted});
+  return {{"a", fit.a},
+          {"b", fit.b},
+          {"var_a", fit.var_a},
+          {"var_b", fit.var_b},
+          {"cov_ab", fit.cov_ab},
+          {"deviance", fit.deviance},
+          {"degrees", fit.degrees},
+          {"p_value", fit.p_value},
           {"counts", std::move(counts)}};
 }
 
-AcceptanceFit curve_of(const DonePoint& point) {
+AcceptanceFit fit_of(const DonePoint& point) {
   const Json& r = point.result;
-  AcceptanceFit curve;
-  curve.n = point.parameters.at("n");
-  curve.a = r.at("a");
-  curve.b = r.at("b");
-  curve.var_a = r.at("var_a");
-  curve.var_b = r.at("var_b");
-  curve.cov_ab = r.at("cov_ab");
-  curve.deviance = r.at("deviance");
-  curve.degrees = r.at("degrees");
-  curve.p_value = r.at("p_value");
+  AcceptanceFit fit;
+  fit.n = point.parameters.at("n");
+  fit.a = r.at("a");
+  fit.b = r.at("b");
+  fit.var_a = r.at("var_a");
+  fit.var_b = r.at("var_b");
+  fit.cov_ab = r.at("cov_ab");
+  fit.deviance = r.at("deviance");
+  fit.degrees = r.at("degrees");
+  fit.p_value = r.at("p_value");
   for (const Json& seen : r.at("counts"))
-    curve.counts.push_back({seen.at(0), seen.at(1), seen.at(2)});
-  return curve;
+    fit.counts.push_back({seen.at(0), seen.at(1), seen.at(2)});
+  return fit;
 }
 
 std::vector<SweepAxis> pattern_axes() {
@@ -165,9 +165,9 @@ std::vector<SweepAxis> pattern_axes() {
               {512, 768, 1024, 1280, 1536, 1792, 2048, 2304, 2560, 2816, 3072}, 8, 1 << 14, true),
       several("k", "permutations in the pattern", {1, 2, 4}, 1, 64, true),
       several("gamma", "nonzeros of a row are 1 or gamma", {1, 2}, 1, 1e6, false),
-      several("eps1", "of condition (23)", {0.5, 0.1}, 1e-9, 1, false),
-      one("eps2", "of condition (24)", 1, 1e-9, 100, false),
-      one("step", "of the grid of d, even", 8, 2, 1024, true),
+      several("eps1", "epsilon of condition (23)", {0.5, 0.1}, 1e-9, 1, false),
+      one("eps2", "epsilon of condition (24)", 1, 1e-9, 100, false),
+      one("step", "spacing of the grid of d, even", 8, 2, 1024, true),
       one("matrices", "patterns for every n that is searched", 5, 1, 1000, true),
       one("accepted", "draws that a curve sees accepted at every d", 4, 1, 1e6, true),
       one("least", "p(d) down to which a curve counts", 0.05, 1e-6, 0.5, false)};

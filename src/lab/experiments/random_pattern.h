@@ -46,7 +46,8 @@ bool is_search(const Json& parameters);
 /// Computes a point of either kind. A search gives {d, draws, at_d}, a curve {a, b, var_a,
 /// var_b, cov_ab, deviance, degrees, p_value, counts: [[d, draws, accepted], …]}.
 Json compute_pattern_point(const Json& parameters, const Scene& scene);
-AcceptanceFit curve_of(const DonePoint& point);
+/// Reads the fit from the result of a point of a curve.
+AcceptanceFit fit_of(const DonePoint& point);
 
 /// The axes that both figures use.
 std::vector<SweepAxis> pattern_axes();

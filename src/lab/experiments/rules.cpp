@@ -58,11 +58,11 @@ double alpha_within(const Rule& rule, std::span<const std::int64_t> lengths, std
   return low;
 }
 
-std::vector<std::vector<Dropped>> losses_of(const HeadRows& rows, std::span<const Rule> rules,
-                                            std::int64_t sinks, const Scene& scene) {
+std::vector<std::vector<Loss>> losses_of(const HeadRows& rows, std::span<const Rule> rules,
+                                         std::int64_t sinks, const Scene& scene) {
   const std::int64_t queries = rows.shape.queries;
-  std::vector<std::vector<Dropped>> losses(static_cast<std::size_t>(queries),
-                                           std::vector<Dropped>(rules.size()));
+  std::vector<std::vector<Loss>> losses(static_cast<std::size_t>(queries),
+                                        std::vector<Loss>(rules.size()));
   const auto one = [&](std::int64_t query) {
     const std::vector<double> logits = rows.logits(query);
     const auto n = static_cast<std::int64_t>(logits.size());
@@ -77,7 +77,7 @@ std::vector<std::vector<Dropped>> losses_of(const HeadRows& rows, std::span<cons
       if (mine.empty()) continue;
       const std::vector<std::int64_t> order =
           which == Which::heaviest ? heaviest_first(logits) : latest_first(n, sinks);
-      const std::vector<Dropped> lost = dropped(logits, rows.v, rows.shape.value_dim, order, kept);
+      const std::vector<Loss> lost = losses_of(logits, rows.v, rows.shape.value_dim, order, kept);
       for (std::size_t i = 0; i < mine.size(); ++i)
         losses[static_cast<std::size_t>(query)][mine[i]] = lost[i];
     }

@@ -39,8 +39,8 @@ std::int64_t cost_of(const Rule& rule, std::span<const std::int64_t> lengths);
 /// Returns losses[i][r], the loss of row i under rules[r]. For every row and `Which`, one sort and
 /// one pass over the values serve all rules. Takes queries·n·(d + d_v + log n) operations. Same
 /// bits for any number of threads.
-std::vector<std::vector<Dropped>> losses_of(const HeadRows& rows, std::span<const Rule> rules,
-                                            std::int64_t sinks, const Scene& scene);
+std::vector<std::vector<Loss>> losses_of(const HeadRows& rows, std::span<const Rule> rules,
+                                         std::int64_t sinks, const Scene& scene);
 
 /// A guess at the seconds that losses_of takes on one core, where `keys` is Σ n over the rows.
 double seconds_for(double keys, double dims);

@@ -5,7 +5,19 @@
 
 #include <tamis/workspace.h>
 
+#include "lab/experiments/regime.h"
+#include "lab/experiments/replicates.h"
+
 namespace tamis::lab::experiments {
+namespace {
+
+/// A guess at the seconds that synthetic_figures takes on one core.
+double synthetic_seconds(std::int64_t n, std::int64_t d, std::int64_t queries) {
+  const auto keys = static_cast<double>(n);
+  return 1e-3 + keys * (3e-8 * static_cast<double>(d) + 8e-9 * static_cast<double>(queries));
+}
+
+}  // namespace
 
 RowTheory row_theory(const GaussianNull& null, double n, double R, double d) {
   // Gauss–Hermite quadrature with three nodes over log sigma; E log sigma is 0.7/d below log(R/3).
@@ -39,9 +51,29 @@ double spread_of(const RowFigures& rows) {
   return std::sqrt(squares / static_cast<double>(rows.rows));
 }
 
-double synthetic_seconds(std::int64_t n, std::int64_t d, std::int64_t queries) {
-  const auto keys = static_cast<double>(n);
-  return 1e-3 + keys * (3e-8 * static_cast<double>(d) + 8e-9 * static_cast<double>(queries));
+void add_synthetic(std::vector<GridPoint>& points, const GridRequest& request,
+                   const Json& setting) {
+  const std::int64_t queries = request.whole("queries");
+  const std::int64_t d = request.whole("d");
+  for (const std::int64_t n : request.wholes("n"))
+    for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate) {
+      Json parameters{{"part", "synthetic"}};
+      parameters.update(setting);
+      parameters["n"] = n;
+      if (request.has("eps")) parameters["eps"] = request.value("eps");
+      parameters.update({{"d", d},
+                         {"queries", queries},
+                         {"replicate", replicate},
+                         {"seed", replicate_seed(request.seed, replicate)}});
+      points.push_back({std::move(parameters), synthetic_seconds(n, d, queries)});
+    }
+}
+
+Synthetic synthetic_of(const Json& p) {
+  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
+  head.R = Regime::read(p).at(static_cast<double>(head.n));
+  head.seed = p.at("seed");
+  return head;
 }
 
 }  // namespace tamis::lab::experiments

@@ -2,6 +2,8 @@
 // theoretical values. Takes the time and memory of row_figures over the same logits.
 #pragma once
 
+#include <vector>
+
 #include <tamis/lab/law.h>
 #include <tamis/lab/rows.h>
 
@@ -25,7 +27,12 @@ RowTheory row_theory(const GaussianNull& null, double n, double R, double d);
 RowFigures synthetic_figures(const Synthetic& synthetic, double eps, const Scene& scene);
 /// The standard deviation of the rows' logits, as a root mean square over the queries.
 double spread_of(const RowFigures& rows);
-/// A guess at the seconds that synthetic_figures takes on one core.
-double synthetic_seconds(std::int64_t n, std::int64_t d, std::int64_t queries);
+
+/// Appends a point for every n and replicate of the request. Its parameters are part, those of
+/// `setting`, n, eps if the sweep has that axis, d, queries, replicate and seed. Their order is a
+/// part of what identifies a point in a store.
+void add_synthetic(std::vector<GridPoint>& points, const GridRequest& request, const Json& setting);
+/// Returns the head that such parameters describe, with all dials at 0.
+Synthetic synthetic_of(const Json& parameters);
 
 }  // namespace tamis::lab::experiments

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lab/experiments/experiment.h"
 
@@ -17,7 +18,8 @@ std::string trace_name(const GridRequest& request);
 
 /// Σ n over the queries of a trace, to which the time for a head is proportional.
 double keys_seen(const Trace& trace);
-/// A guess at the seconds that profiling a layer takes on one core.
-double profile_seconds(const SweepTrace& trace, const TraceLayer& layer);
+/// Appends a point for every layer of the requested trace, if there is one. To the parameters of
+/// the layer it adds eps, if the sweep has that axis, and seed, in this order.
+void add_layers(std::vector<GridPoint>& points, const GridRequest& request);
 
 }  // namespace tamis::lab::experiments

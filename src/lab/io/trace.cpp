@@ -71,6 +71,14 @@ LayerData Trace::read(const TraceLayer& layer) const {
           check.read_finite(io::tensor_name(number, "v"))};
 }
 
+PageTables LayerData::pages() const {
+  const std::vector<std::int64_t>& keys = k.info().shape;
+  const std::vector<std::int64_t>& values = v.info().shape;
+  if (keys.size() != 3 || values.size() != 3)
+    core::fail(Code::usage, "the layer has no keys and values; take them from Trace::read");
+  return {k.info().dtype, k.bytes().data(), v.bytes().data(), keys[0], keys[1], keys[2], values[2]};
+}
+
 LayerWeights Trace::read_weights(const TraceLayer& layer) const {
   const TraceLayer& own = this->layer(layer.layer);
   const io::TraceChecks check(file_);

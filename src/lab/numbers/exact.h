@@ -3,7 +3,7 @@
 // rationals. Exact values cost tens of nanoseconds per product; the enclosures cost a few
 // nanoseconds and decide almost every comparison.
 //
-// With Q, K given as floats and L_ij = q_i·k_j (MATHEMATICS: realising a sparse pattern),
+// With Q, K given as floats and L_ij = q_i·k_j (docs/witness.md),
 //   (23)  L_ij₁ − L_ij₂ < log ε₁        whenever A_ij₁ = 0 and A_ij₂ ≠ 0
 //   (24)  |L_ij₁ − L_ij₂ − log(A_ij₁/A_ij₂)| < ε₂        whenever both are nonzero
 // become, exactly,

@@ -28,7 +28,7 @@ class Columns {
       column.push_back(static_cast<double>(table[row * width + c]));
     return column;
   }
-  [[nodiscard]] std::vector<double> support() const {
+  [[nodiscard]] std::vector<double> effective_support() const {
     std::vector<double> column = of(figures_.entropy);
     for (double& x : column) x = std::exp(x);
     return column;
@@ -132,7 +132,7 @@ HeadProfile profile_head(const RowFigures& figures, std::int64_t layer, std::int
   result.n = stats::quantiles(columns.of(figures.n));
   result.top1 = stats::quantiles(columns.of(figures.top1));
   result.entropy = stats::quantiles(columns.of(figures.entropy));
-  result.support = stats::quantiles(columns.support());
+  result.effective_support = stats::quantiles(columns.effective_support());
   result.sink = stats::quantiles(columns.of(figures.sink));
   result.mean = stats::quantiles(columns.of(figures.mean));
   result.sigma = stats::quantiles(columns.of(figures.sigma));
@@ -158,13 +158,13 @@ std::vector<CollapseBin> collapse_of(const RowFigures& figures, std::int64_t bin
   const Columns columns(figures, 0, figures.rows);
   const std::vector<double> n = columns.of(figures.n);
   const std::vector<double> top1 = columns.of(figures.top1);
-  const std::vector<double> support = columns.support();
+  const std::vector<double> effective_support = columns.effective_support();
   const std::vector<double> sink = columns.of(figures.sink);
   std::vector<CollapseBin> collapse;
   for (const stats::BinRows& rows : stats::length_bins(n, bins)) {
     auto bin = bin_of<CollapseBin>(n, rows);
     bin.top1 = stats::quantiles(picked(top1, rows));
-    bin.support = stats::quantiles(picked(support, rows));
+    bin.effective_support = stats::quantiles(picked(effective_support, rows));
     bin.sink = stats::quantiles(picked(sink, rows));
     collapse.push_back(bin);
   }

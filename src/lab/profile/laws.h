@@ -20,9 +20,9 @@ struct LawEntry {
   double (*log_shape)(double n, double C, double sigma, const GaussianNull& null);
 };
 
-/// HACKING.md says what else a new law needs. The power law is the
-/// only one with a second parameter; its C has the uniform prior on 0 … 1. Constant and log n,
-/// which the noise of real heads hardly distinguishes, share the prior of one law.
+/// HACKING.md says what else a new law needs. The power law is the only one with a second
+/// parameter; its C has the uniform prior on 0 … 1. Constant and log n, which the noise of real
+/// heads hardly distinguishes, share the prior of one law.
 inline constexpr std::array<LawEntry, 5> law_table{{
     {Law::constant, "constant", 1, 0.5, false,
      [](double, double, double, const GaussianNull&) { return 0.0; }},

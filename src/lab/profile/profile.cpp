@@ -88,8 +88,7 @@ Profile profile(const Trace& trace, const ProfileOptions& options, Workspace& wo
       };
     {
       const LayerData data = trace.read(layer);
-      const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(),
-                              shape.kv_heads, trace.tokens(), shape.head_dim, shape.value_dim);
+      const PageTables tables = data.pages();
       in_layer(trace, layer, [&] {
         figures = row_figures(shape, {data.q.data(), shape.rows(), shape.head_dim}, tables.heads(),
                               trace.seen(), options.rows, workspace, part);

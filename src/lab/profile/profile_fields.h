@@ -142,15 +142,15 @@ void fields(A& a, WeightNorm& norm) {
 }
 
 template <class A>
-void fields(A& a, KEpsProfile& support) {
-  a("eps", support.eps);
-  a("k_eps", support.k_eps);
-  a("share", support.share);
-  a("null", support.null);
-  fields(a, support.law);
-  a("rules", support.rules);
-  a("growth", support.growth);
-  a("predicted", support.predicted);
+void fields(A& a, KEpsProfile& of_eps) {
+  a("eps", of_eps.eps);
+  a("k_eps", of_eps.k_eps);
+  a("share", of_eps.share);
+  a("null", of_eps.null);
+  fields(a, of_eps.law);
+  a("rules", of_eps.rules);
+  a("growth", of_eps.growth);
+  a("predicted", of_eps.predicted);
 }
 
 /// The first eps is written among the head's own members, where readers of a single eps
@@ -166,7 +166,7 @@ void fields(A& a, HeadProfile& head) {
   a("n", head.n);
   a("top1", head.top1);
   a("entropy", head.entropy);
-  a("effective_support", head.support);
+  a("effective_support", head.effective_support);
   a("sink", head.sink);
   a("window", head.window);
   a("mean", head.mean);
@@ -186,7 +186,7 @@ void fields(A& a, CollapseBin& bin) {
   a("rows", bin.rows);
   a("n", bin.n);
   a("top1", bin.top1);
-  a("effective_support", bin.support);
+  a("effective_support", bin.effective_support);
   a("sink", bin.sink);
 }
 

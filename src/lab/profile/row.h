@@ -1,5 +1,5 @@
-// The figures of one row of attention from its logits. Used by the engine, its reference
-// and the tests.
+// The figures of one row of attention from its logits. Used by the fast path, its
+// reference and the tests.
 #pragma once
 
 #include <cstdint>

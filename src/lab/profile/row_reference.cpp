@@ -1,5 +1,5 @@
-// The reference for row figures: f64, one key at a time, heaviest first. The engine is compared
-// with it, and it decides k_eps where the engine's error bounds do not.
+// The reference for row figures: f64, one key at a time, heaviest first. The fast path (row.cpp) is
+// compared with it, and it decides k_eps where the error bounds of the fast path do not.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 
-#include <tamis/lab/bounds.h>
 #include <tamis/lab/realise.h>
 
 #include "core/fail.h"
@@ -32,17 +31,8 @@ Frontier frontier(const Pattern& pattern, const FrontierOptions& options,
   Frontier result;
   result.lower_bound = norm_lower_bound(pattern, options.conditions);
   result.paper = paper_norm(pattern, options.conditions);
-  const PatternFigures figures = figures_of(pattern);
-  if (pattern.rows == pattern.cols && !options.conditions.weak) {
-    const auto bound = [&](auto of, std::int64_t k) {
-      return of(pattern.rows, k, figures.gamma, options.conditions.eps1, options.conditions.eps2)
-                 .d /
-             2;
-    };
-    result.paper_bound =
-        bound(paper_bound, std::max(figures.most_per_row, figures.most_per_column));
-    result.sharper_bound = bound(sharper_bound, figures.most_per_row);
-  }
+  result.paper_bound = paper_bound(pattern, options.conditions);
+  result.sharper_bound = sharper_bound(pattern, options.conditions);
   const std::vector<std::int64_t> dims =
       options.dims.empty() ? usual_dims(pattern.cols) : options.dims;
   if (std::adjacent_find(dims.begin(), dims.end(), std::greater_equal<>()) != dims.end() ||

@@ -126,7 +126,7 @@ void first_impossible(std::atomic<std::int64_t>& first, std::int64_t row) {
   }
 }
 
-/// Solves each row once, over all keys that it sees. For small problems.
+/// Solves each row once, over all keys that it sees. This serves small problems.
 std::int64_t solve_over_all(const Rows& rows, std::int64_t count, std::int64_t dim, int threads,
                             Report& report, std::vector<double>& q) {
   std::atomic<std::int64_t> impossible{-1};
@@ -147,7 +147,7 @@ std::int64_t solve_over_all(const Rows& rows, std::int64_t count, std::int64_t d
 }
 
 /// Solves each row over the keys that are near, then again with those that the solution brought
-/// near, until there are none. For large problems.
+/// near, until there are none. This serves large problems.
 class OverNear {
  public:
   OverNear(const Rows& rows, const Pattern& pattern, const Conditions& conditions,

@@ -6,8 +6,6 @@
 #include <bit>
 #include <cmath>
 
-#include <tamis/lab/bounds.h>
-
 #include "core/fail.h"
 #include "lab/pattern/checks.h"
 #include "lab/realise/attempts.h"
@@ -97,12 +95,11 @@ std::int64_t expected_attempts(std::int64_t most_dim) {
   return 2 * std::bit_width(static_cast<std::uint64_t>(most_dim)) + 2;
 }
 
-/// The sharper bound as m (the bound itself is the paper's d = 2m), at most the rows.
+/// The sharper bound as m (the bound itself is the paper's d = 2m), at most the rows. Where there
+/// is no bound, jl refuses any dimension.
 std::int64_t jl_dimension(const Pattern& pattern, const Conditions& conditions) {
-  const PatternFigures figures = figures_of(pattern);
-  const DimensionBound bound = sharper_bound(pattern.rows, figures.most_per_row, figures.gamma,
-                                             conditions.eps1, conditions.eps2);
-  return std::min(pattern.rows, bound.d / 2);
+  const std::optional<DimensionBound> bound = sharper_bound(pattern, conditions);
+  return bound ? std::min(pattern.rows, bound->d / 2) : pattern.rows;
 }
 
 /// Runs the method of the options. `usual` is the largest norm product to accept in a search for

@@ -21,10 +21,10 @@ Matrix planted_line(Dice& dice, std::int64_t rows, std::int64_t cols);
 /// A pattern of hidden size 1: rows of c·x·xᵀ, with x random, are compared with thresholds. One
 /// row in eight contains all columns.
 Matrix planted_product(Dice& dice, std::int64_t n);
-/// Not realisable: a planted line with two rows that cross. Needs at least 2 × 4.
+/// A pattern that is not realisable: a planted line with two rows that cross. Needs at least 2 × 4.
 Matrix planted_crossing(Dice& dice, std::int64_t rows, std::int64_t cols);
-/// Not realisable, although no two of the planted rows cross: of three rows, two are disjoint and
-/// the third contains both or is disjoint from both. Needs at least 3 × 4.
+/// A pattern that is not realisable: no two of the planted rows cross, but of three rows two are
+/// disjoint and the third contains both or is disjoint from both. Needs at least 3 × 4.
 Matrix planted_triple(Dice& dice, std::int64_t rows, std::int64_t cols);
 /// Realisable with free queries and keys, but not with hidden size 1. n ≥ 3.
 Matrix planted_conflict(Dice& dice, std::int64_t n);

@@ -69,12 +69,12 @@ PlantedHead plant_gaussian(double sigma, double eps, const Planting& planting) {
     }
     const double mean = sum / head.n[i];
     head.sigma.push_back(std::sqrt(std::max(0.0, squares / head.n[i] - mean * mean)));
-    head.k_eps.push_back(support_by_sorting(logits, eps));
+    head.k_eps.push_back(k_eps_by_sorting(logits, eps));
   }
   return head;
 }
 
-double support_by_sorting(std::vector<double> logits, double eps) {
+double k_eps_by_sorting(std::vector<double> logits, double eps) {
   const double most = *std::max_element(logits.begin(), logits.end());
   for (double& x : logits) x = std::exp(x - most);
   std::sort(logits.begin(), logits.end());

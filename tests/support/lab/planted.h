@@ -36,6 +36,6 @@ PlantedHead plant(lab::Law law, double C, double level, const Planting& planting
 PlantedHead plant_gaussian(double sigma, double eps, const Planting& planting);
 
 /// k_eps of one row of logits, by sorting.
-double support_by_sorting(std::vector<double> logits, double eps);
+double k_eps_by_sorting(std::vector<double> logits, double eps);
 
 }  // namespace tamis::test

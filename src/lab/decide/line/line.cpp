@@ -26,7 +26,7 @@ bool is_full(const Pattern& pattern, std::int64_t row) {
   return size_of_row(pattern, row) == pattern.cols;
 }
 
-// Of rows: +1 or −1, and 0 for rows that hold all columns.
+// The direction of each row: +1 or −1; 0 for rows that hold all columns.
 using Directions = std::vector<std::int8_t>;
 
 /// The directions relative to row `first`, which are the only possible ones; or a row that crosses

@@ -193,7 +193,7 @@ const Experiment& alpha_experiment() {
        .axes = {axis_R(),
                 axis_c(),
                 {.name = "alpha",
-                 .what = "of the rules alpha*sqrt(n) written down by hand",
+                 .what = "alpha of the rules alpha*sqrt(n) written down by hand",
                  .values = {1, 2, 4, 8, 16, 32},
                  .least = 1e-6,
                  .most = 1e6},

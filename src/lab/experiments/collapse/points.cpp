@@ -12,7 +12,6 @@
 #include "lab/experiments/axes.h"
 #include "lab/experiments/collapse/collapse.h"
 #include "lab/experiments/regime.h"
-#include "lab/experiments/replicates.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/trace_points.h"
 #include "lab/profile/head.h"
@@ -23,27 +22,10 @@ namespace {
 
 std::vector<GridPoint> points(const GridRequest& request) {
   std::vector<GridPoint> all;
-  const std::int64_t queries = request.whole("queries");
-  const std::int64_t d = request.whole("d");
   for (const RiseName& regime : rises())
     for (const double R : request.values("R"))
-      for (const std::int64_t n : request.wholes("n"))
-        for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
-          all.push_back({Json{{"part", "synthetic"},
-                              {"regime", regime.name},
-                              {"R", R},
-                              {"n", n},
-                              {"d", d},
-                              {"queries", queries},
-                              {"replicate", replicate},
-                              {"seed", replicate_seed(request.seed, replicate)}},
-                         synthetic_seconds(n, d, queries)});
-  if (request.trace)
-    for (const TraceLayer& layer : request.trace->trace.layers()) {
-      Json parameters = layer_parameters(*request.trace, layer);
-      parameters["seed"] = request.seed;
-      all.push_back({std::move(parameters), profile_seconds(*request.trace, layer)});
-    }
+      add_synthetic(all, request, {{"regime", regime.name}, {"R", R}});
+  add_layers(all, request);
   return all;
 }
 
@@ -69,10 +51,7 @@ struct Means {
 };
 
 Json synthetic_point(const Json& p, const Scene& scene) {
-  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
-  head.R = Regime::read(p).at(static_cast<double>(head.n));
-  head.seed = p.at("seed");
-  const RowFigures rows = synthetic_figures(head, 0.5, scene);
+  const RowFigures rows = synthetic_figures(synthetic_of(p), 0.5, scene);
   Means means;
   for (std::size_t row = 0; row < rows.top1.size(); ++row) means.add(rows, row);
   Json result = Json::object();
@@ -96,8 +75,7 @@ Json trace_point(const Json& p, const Scene& scene) {
   const TraceLayer& layer = layer_of(*scene.trace, p);
   const Shape& shape = layer.shape;
   const LayerData data = trace.read(layer);
-  const PageTables tables(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
-                          trace.tokens(), shape.head_dim, shape.value_dim);
+  const PageTables tables = data.pages();
   Workspace workspace(scene.threads);
   const RowFigures rows = row_figures(
       shape, {data.q.data(), shape.rows(), shape.head_dim}, tables.heads(), trace.seen(),
@@ -121,7 +99,7 @@ Json trace_point(const Json& p, const Scene& scene) {
     const auto three = [](const Quantiles& q) { return Json{q.p10, q.median, q.p90}; };
     result["bins"].push_back({{"n", bin.n},
                               {"top1", three(bin.top1)},
-                              {"support", three(bin.support)},
+                              {"support", three(bin.effective_support)},
                               {"first", three(bin.sink)}});
   }
   return result;

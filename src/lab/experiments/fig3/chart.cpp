@@ -67,9 +67,10 @@ std::string fig3_chart(const std::vector<Fig3Setup>& setups, double step) {
       add_line(data, name, "confined log", n, confined.at(n));
       // Only the slope of the bound, as in the paper: a line that starts where the fit starts and
       // ends at the panel's edge.
-      for (const auto& [kind, bound] : {std::pair("slope of (6)", &paper_bound),
-                                        std::pair("slope of sharper", &sharper_bound)}) {
-        const double d = log.at(first) + bound_slope(setup.setup, bound) * std::log(n / first);
+      for (const auto& [kind, slope] :
+           {std::pair("slope of (6)", bound_slope(setup.setup, paper_bound)),
+            std::pair("slope of sharper", bound_slope(setup.setup, sharper_bound))}) {
+        const double d = log.at(first) + slope * std::log(n / first);
         if (d <= 1.05 * most) add_line(data, name, kind, n, d);
       }
     }

@@ -27,7 +27,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
 const Experiment& fig3_experiment() {
   static const Experiment experiment = [] {
     std::vector<SweepAxis> axes = pattern_axes();
-    axes.push_back({"Q", "draws for every d, by n", {1}, 1e-3, 1e3, false, true});
+    axes.push_back({"Q", "draws for every d, as a multiple of n", {1}, 1e-3, 1e3, false, true});
     axes.push_back({"search_to",
                     "largest n that is searched as the paper does; above, curves",
                     {1024},

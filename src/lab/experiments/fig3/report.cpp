@@ -59,9 +59,9 @@ std::vector<Fig3Setup> setups_from(const GridRequest& request, const std::vector
     Fig3Setup& setup = of_setup(setups, setup_of(point.parameters));
     Fig3Cell& cell = setup.cells[point.parameters.at("n")];
     if (!is_search(point.parameters)) {
-      const AcceptanceFit curve = curve_of(point);
-      cell.curves.push_back(dmin_median(curve, request.value("Q"), request.whole("step")));
-      cell.p_values.push_back(curve.p_value);
+      const AcceptanceFit fit = fit_of(point);
+      cell.curves.push_back(dmin_median(fit, request.value("Q"), request.whole("step")));
+      cell.p_values.push_back(fit.p_value);
     } else if (point.result.at("d") != 0) {
       cell.searched.push_back(point.result.at("d"));
     } else {

@@ -62,8 +62,13 @@ const Experiment& fig4_experiment() {
     axis("k").values = {1, 2};
     axis("gamma").values = {2};
     axis("eps1").values = {0.5};
-    axes.push_back(
-        {"Q", "draws for every d, by n", {0.1, 0.2, 0.5, 1, 2, 5}, 1e-3, 1e3, false, false});
+    axes.push_back({"Q",
+                    "draws for every d, as a multiple of n",
+                    {0.1, 0.2, 0.5, 1, 2, 5},
+                    1e-3,
+                    1e3,
+                    false,
+                    false});
     axes.push_back({"curve_from", "least n with a curve", {256}, 0, 1 << 14, true, true});
     return Experiment{
         {"fig4", "the least d of the random construction over Q, the draws for every d", axes,

@@ -36,9 +36,9 @@ std::vector<Found> cells_of(const GridRequest& request, const std::vector<DonePo
     std::map<double, Cell>& by_Q =
         of_setup(all, setup_of(point.parameters)).cells[point.parameters.at("n")];
     if (point.parameters.at("method") == "curve") {
-      const AcceptanceFit curve = curve_of(point);
+      const AcceptanceFit fit = fit_of(point);
       for (const double Q : request.values("Q"))
-        by_Q[Q].curve = dmin_median(curve, Q, request.whole("step"));
+        by_Q[Q].curve = dmin_median(fit, Q, request.whole("step"));
       continue;
     }
     const std::vector<double> all_Q = point.parameters.at("Q");

@@ -10,7 +10,6 @@
 #include "lab/experiments/axes.h"
 #include "lab/experiments/norm/norm.h"
 #include "lab/experiments/regime.h"
-#include "lab/experiments/replicates.h"
 #include "lab/experiments/synthetic_figures.h"
 #include "lab/experiments/trace_points.h"
 
@@ -19,37 +18,15 @@ namespace {
 
 std::vector<GridPoint> points(const GridRequest& request) {
   std::vector<GridPoint> all;
-  const std::int64_t queries = request.whole("queries");
-  const std::int64_t d = request.whole("d");
   for (const Rise rise : {Rise::fixed, Rise::root})
     for (const double R : request.values("R"))
-      for (const std::int64_t n : request.wholes("n"))
-        for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
-          all.push_back({Json{{"part", "synthetic"},
-                              {"regime", named(rise).name},
-                              {"R", R},
-                              {"n", n},
-                              {"eps", request.value("eps")},
-                              {"d", d},
-                              {"queries", queries},
-                              {"replicate", replicate},
-                              {"seed", replicate_seed(request.seed, replicate)}},
-                         synthetic_seconds(n, d, queries)});
-  if (request.trace)
-    for (const TraceLayer& layer : request.trace->trace.layers()) {
-      Json parameters = layer_parameters(*request.trace, layer);
-      parameters["eps"] = request.value("eps");
-      parameters["seed"] = request.seed;
-      all.push_back({std::move(parameters), profile_seconds(*request.trace, layer)});
-    }
+      add_synthetic(all, request, {{"regime", named(rise).name}, {"R", R}});
+  add_layers(all, request);
   return all;
 }
 
 Json synthetic_point(const Json& p, const Scene& scene) {
-  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
-  head.R = Regime::read(p).at(static_cast<double>(head.n));
-  head.seed = p.at("seed");
-  const RowFigures rows = synthetic_figures(head, p.at("eps"), scene);
+  const RowFigures rows = synthetic_figures(synthetic_of(p), p.at("eps"), scene);
   return {{"k", rows.k_eps}, {"spread", spread_of(rows)}};
 }
 
@@ -66,21 +43,21 @@ Json trace_point(const Json& p, const Scene& scene) {
   const Profile found = profile(scene.trace->trace, options, workspace, scene.progress);
   Json heads = Json::array();
   for (const HeadProfile& head : found.heads) {
-    const KEpsProfile& support = head.by_eps.front();
+    const KEpsProfile& of_eps = head.by_eps.front();
     Json entry{
         {"head", head.head},
         {"rows", head.rows},
         {"n", number(head.n.median)},
         {"spread", number(head.sigma.median)},
-        {"k", {number(support.k_eps.p10), number(support.k_eps.median), number(support.k_eps.p90)}},
-        {"share", number(support.share.median)},
-        {"null", number(support.null.median)},
-        {"C", {number(support.law.C), number(support.law.C_low), number(support.law.C_high)}},
-        {"n_low", number(support.law.n_low)},
-        {"n_high", number(support.law.n_high)}};
+        {"k", {number(of_eps.k_eps.p10), number(of_eps.k_eps.median), number(of_eps.k_eps.p90)}},
+        {"share", number(of_eps.share.median)},
+        {"null", number(of_eps.null.median)},
+        {"C", {number(of_eps.law.C), number(of_eps.law.C_low), number(of_eps.law.C_high)}},
+        {"n_low", number(of_eps.law.n_low)},
+        {"n_high", number(of_eps.law.n_high)}};
     entry["R"] = head.R ? number(*head.R) : Json(nullptr);
-    entry["predicted"] = support.predicted ? number(support.predicted->k_eps) : Json(nullptr);
-    entry["predicted_C"] = support.predicted ? number(support.predicted->exponent) : Json(nullptr);
+    entry["predicted"] = of_eps.predicted ? number(of_eps.predicted->k_eps) : Json(nullptr);
+    entry["predicted_C"] = of_eps.predicted ? number(of_eps.predicted->exponent) : Json(nullptr);
     heads.push_back(std::move(entry));
   }
   return {{"heads", std::move(heads)}};

@@ -5,35 +5,15 @@
 #include "lab/experiments/violation/violation.h"
 
 #include "lab/experiments/axes.h"
-#include "lab/experiments/replicates.h"
 #include "lab/experiments/synthetic_figures.h"
 
 namespace tamis::lab::experiments {
 namespace {
 
-GridPoint point(const GridRequest& request, std::string_view dial, double value, std::int64_t n,
-                std::int64_t replicate) {
-  const std::int64_t queries = request.whole("queries");
-  const std::int64_t d = request.whole("d");
-  return {Json{{"part", "synthetic"},
-               {"dial", dial},
-               {"value", value},
-               {"R", request.value("R")},
-               {"n", n},
-               {"eps", request.value("eps")},
-               {"d", d},
-               {"queries", queries},
-               {"replicate", replicate},
-               {"seed", replicate_seed(request.seed, replicate)}},
-          synthetic_seconds(n, d, queries)};
-}
-
 std::vector<GridPoint> points(const GridRequest& request) {
   std::vector<GridPoint> all;
   const auto add = [&](std::string_view dial, double value) {
-    for (const std::int64_t n : request.wholes("n"))
-      for (std::int64_t replicate = 0; replicate < request.whole("replicates"); ++replicate)
-        all.push_back(point(request, dial, value, n, replicate));
+    add_synthetic(all, request, {{"dial", dial}, {"value", value}, {"R", request.value("R")}});
   };
   add(no_dial, 0);  // the baseline, shared by all dials
   for (const Dial& dial : dials())
@@ -42,9 +22,7 @@ std::vector<GridPoint> points(const GridRequest& request) {
 }
 
 Json compute(const Json& p, const Scene& scene) {
-  Synthetic head{.n = p.at("n"), .queries = p.at("queries"), .d = p.at("d"), .value_dim = 1};
-  head.R = p.at("R");
-  head.seed = p.at("seed");
+  Synthetic head = synthetic_of(p);
   for (const Dial& dial : dials())
     if (p.at("dial") == dial.name) head.*dial.place = p.at("value");
   const RowFigures rows = synthetic_figures(head, p.at("eps"), scene);
@@ -66,7 +44,7 @@ const Experiment& violation_experiment() {
       {.name = "violation",
        .what = "what n^C-sparsity loses when independence and boundedness are relaxed",
        .axes = {{.name = "value",
-                 .what = "of a dial, one dial turned at a time; 0 is always there",
+                 .what = "value of a dial; one dial is turned at a time, and 0 is always there",
                  .values = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1},
                  .least = 1e-3,
                  .most = 1},

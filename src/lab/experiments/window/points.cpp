@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t trace_bins = 6;
 
-Json quantiles_of(const std::vector<std::vector<Dropped>>& losses, const stats::BinRows& rows,
-                  std::size_t rule, double Dropped::*measure) {
+Json quantiles_of(const std::vector<std::vector<Loss>>& losses, const stats::BinRows& rows,
+                  std::size_t rule, double Loss::*measure) {
   std::vector<double> values;
   for (const std::size_t row : rows) values.push_back(losses[row][rule].*measure);
   const Quantiles q = stats::quantiles(std::move(values));
@@ -69,9 +69,9 @@ Json compute(const Json& p, const Scene& scene) {
     Json found = Json::array();
     for (std::size_t r = 0; r < rules.size(); ++r)
       found.push_back({{"keys", rules[r].keys(std::llround(middle))},
-                       {"tau", quantiles_of(losses, bin, r, &Dropped::tau)},
-                       {"error", quantiles_of(losses, bin, r, &Dropped::error)},
-                       {"largest", quantiles_of(losses, bin, r, &Dropped::largest)}});
+                       {"tau", quantiles_of(losses, bin, r, &Loss::tau)},
+                       {"error", quantiles_of(losses, bin, r, &Loss::error)},
+                       {"largest", quantiles_of(losses, bin, r, &Loss::largest)}});
     bins.push_back({{"n", middle}, {"rules", std::move(found)}});
   }
   return {{"bins", std::move(bins)}};

@@ -18,7 +18,7 @@ struct DescentOptions {
   double enough = 0;          ///< stop at the first candidate whose norm product is at most this
   std::uint64_t seed = 0;
   int threads = 1;
-  /// Of the same sizes and dimension; null: use `starting_points`.
+  /// Where to start, of the same sizes and dimension; null means `starting_points`.
   const Candidate* start = nullptr;
 };
 

@@ -1,8 +1,8 @@
 // The two bounds on the dimension that the jl construction needs, as the paper's d = 2m.
+#include <algorithm>
 #include <cmath>
 
 #include <tamis/lab/bounds.h>
-#include <tamis/lab/witness.h>
 
 #include "core/fail.h"
 
@@ -21,6 +21,10 @@ DimensionBound bound(std::int64_t n, double k, double gamma, double eps1, double
   return {2 * static_cast<std::int64_t>(std::min(m, most)), m > static_cast<double>(n)};
 }
 
+bool applies(const Pattern& pattern, const Conditions& conditions) {
+  return pattern.rows == pattern.cols && !conditions.weak;
+}
+
 }  // namespace
 
 DimensionBound paper_bound(std::int64_t n, std::int64_t k, double gamma, double eps1, double eps2) {
@@ -35,6 +39,20 @@ DimensionBound sharper_bound(std::int64_t n, std::int64_t k, double gamma, doubl
   const auto size = static_cast<double>(n);
   const auto most = static_cast<double>(k);
   return bound(n, most, gamma, eps1, eps2, std::log(4 * most * size * (size - 1)));
+}
+
+std::optional<DimensionBound> paper_bound(const Pattern& pattern, const Conditions& conditions) {
+  if (!applies(pattern, conditions)) return std::nullopt;
+  const PatternFigures figures = figures_of(pattern);
+  return paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
+                     figures.gamma, conditions.eps1, conditions.eps2);
+}
+
+std::optional<DimensionBound> sharper_bound(const Pattern& pattern, const Conditions& conditions) {
+  if (!applies(pattern, conditions)) return std::nullopt;
+  const PatternFigures figures = figures_of(pattern);
+  return sharper_bound(pattern.rows, figures.most_per_row, figures.gamma, conditions.eps1,
+                       conditions.eps2);
 }
 
 }  // namespace tamis::lab

@@ -39,7 +39,7 @@ double row_failure(const JlTarget& target, std::int64_t m) {
   const double on = std::sqrt((row.square + entry * entry) * c);
   constexpr int points = 64;
   double fails = 0;
-  // Over the quantiles of the least logit of the row's least entries.
+  // Averages over the quantiles of the least logit of the row's least entries.
   for (int i = 0; i < points; ++i) {
     const double q = (i + 0.5) / points;
     const double least =

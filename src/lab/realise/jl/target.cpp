@@ -67,7 +67,7 @@ JlTarget jl_target(const Pattern& pattern, const Conditions& conditions) {
 
 namespace {
 
-/// Over the nonzeros of a row: the least logit, and the least and largest of L − log A.
+/// The least logit, and the least and largest L − log A, over the nonzeros of a row.
 struct Support {
   double least = std::numeric_limits<double>::infinity();
   double low = std::numeric_limits<double>::infinity();

@@ -50,7 +50,7 @@ struct JlTarget {
 JlTarget jl_target(const Pattern& pattern, const Conditions& conditions);
 
 /// The least slack of (23), (24) on the n logits of a row: all conditions hold if it is positive.
-/// In f32; overwrites the logits of the row's nonzeros.
+/// It is computed in f32 and overwrites the logits of the row's nonzeros.
 float row_slack(const JlTarget& target, std::int64_t row, float* logits);
 /// The same in f64; leaves the logits as they are.
 double row_margin(const JlTarget& target, std::int64_t row, std::span<const double> logits);

@@ -15,8 +15,7 @@ lab::DminProblem small_problem(std::int64_t k, double gamma, double eps1) {
   return {.n = 96, .k = k, .gamma = gamma, .eps1 = eps1, .eps2 = 1, .causal = false, .seed = 5};
 }
 
-lab::AcceptanceFit curve_for(const lab::DminProblem& problem, std::int64_t matrix,
-                             int threads = 1) {
+lab::AcceptanceFit fit_for(const lab::DminProblem& problem, std::int64_t matrix, int threads = 1) {
   return lab::fit_acceptance(problem.pattern(matrix), problem.conditions(),
                              problem.draw_seed(matrix),
                              {.accepted = 40, .least = 0.05, .step = 4, .threads = threads});
@@ -24,8 +23,8 @@ lab::AcceptanceFit curve_for(const lab::DminProblem& problem, std::int64_t matri
 
 TEST(AcceptanceFit, ThreadsDoNotMatter) {
   const lab::DminProblem problem = small_problem(2, 2, 0.5);
-  const lab::AcceptanceFit one = curve_for(problem, 0, 1);
-  const lab::AcceptanceFit two = curve_for(problem, 0, 2);
+  const lab::AcceptanceFit one = fit_for(problem, 0, 1);
+  const lab::AcceptanceFit two = fit_for(problem, 0, 2);
   EXPECT_EQ(one.a, two.a);
   EXPECT_EQ(one.b, two.b);
   EXPECT_EQ(one.deviance, two.deviance);
@@ -33,31 +32,31 @@ TEST(AcceptanceFit, ThreadsDoNotMatter) {
 
 TEST(AcceptanceFit, PassesThroughTheCountsItWasMadeFrom) {
   for (const auto& [k, gamma, eps1] : {std::tuple(1, 1.0, 0.5), {2, 2.0, 0.5}, {1, 1.0, 0.1}}) {
-    const lab::AcceptanceFit curve = curve_for(small_problem(k, gamma, eps1), 0);
-    EXPECT_GE(curve.counts.size(), 3U);
-    EXPECT_EQ(curve.degrees, static_cast<std::int64_t>(curve.counts.size()) - 2);
+    const lab::AcceptanceFit fit = fit_for(small_problem(k, gamma, eps1), 0);
+    EXPECT_GE(fit.counts.size(), 3U);
+    EXPECT_EQ(fit.degrees, static_cast<std::int64_t>(fit.counts.size()) - 2);
     // Each of three problems with a fixed seed is tested at level 10⁻⁴.
-    EXPECT_GT(curve.p_value, 1e-4) << "k " << k << ", eps1 " << eps1;
-    for (std::size_t i = 1; i < curve.counts.size(); ++i)
-      EXPECT_GT(curve.probability(static_cast<double>(curve.counts[i].d)),
-                curve.probability(static_cast<double>(curve.counts[i - 1].d)));
+    EXPECT_GT(fit.p_value, 1e-4) << "k " << k << ", eps1 " << eps1;
+    for (std::size_t i = 1; i < fit.counts.size(); ++i)
+      EXPECT_GT(fit.probability(static_cast<double>(fit.counts[i].d)),
+                fit.probability(static_cast<double>(fit.counts[i - 1].d)));
   }
 }
 
 /// Extrapolates the curve to p far below its counts and compares it with draws of another seed.
 TEST(AcceptanceFit, TellsTheRareAcceptancesThatItDidNotSee) {
   const lab::DminProblem problem = small_problem(1, 1, 0.5);
-  const lab::AcceptanceFit curve = curve_for(problem, 0);
+  const lab::AcceptanceFit fit = fit_for(problem, 0);
   constexpr std::int64_t draws = 40'000;
-  std::int64_t d = curve.counts.front().d;
-  while (curve.probability(static_cast<double>(d)) > 2e-3) d -= 2;
+  std::int64_t d = fit.counts.front().d;
+  while (fit.probability(static_cast<double>(d)) > 2e-3) d -= 2;
   const std::int64_t seen = test::count_accepted(problem.pattern(1), problem.conditions(), d,
                                                  {0, draws}, problem.draw_seed(1));
-  const double expected = curve.probability(static_cast<double>(d)) * static_cast<double>(draws);
+  const double expected = fit.probability(static_cast<double>(d)) * static_cast<double>(draws);
   const lab::ProbabilityInterval truth = lab::clopper_pearson(seen, draws, 1e-4);
   // Allows for the curve's own errors: four standard deviations of the logarithm of −log p.
   const double y = 1 / (2 / static_cast<double>(d) - 1 / 96.0);
-  const double sd = std::sqrt(curve.var_a - 2 * y * curve.cov_ab + y * y * curve.var_b);
+  const double sd = std::sqrt(fit.var_a - 2 * y * fit.cov_ab + y * y * fit.var_b);
   const double lambda = -std::log(expected / static_cast<double>(draws));
   EXPECT_LT(std::exp(-lambda * std::exp(4 * sd)), truth.high);
   EXPECT_GT(std::exp(-lambda * std::exp(-4 * sd)), truth.low);
@@ -72,9 +71,9 @@ TEST(AcceptanceFit, ItsMedianIsThatOfTheLawFromCounts) {
     options.step = 4;
     options.Q = {0.2, 1, 5};
     const lab::DminEstimate estimate = lab::estimate_dmin(problem, options);
-    const lab::AcceptanceFit curve = curve_for(problem, 0);
+    const lab::AcceptanceFit fit = fit_for(problem, 0);
     for (const lab::DminLaw& law : estimate.laws) {
-      const lab::DminMedian median = lab::dmin_median(curve, law.Q, 4);
+      const lab::DminMedian median = lab::dmin_median(fit, law.Q, 4);
       EXPECT_GE(static_cast<double>(median.d) + 4 + 4 * median.deviation,
                 static_cast<double>(law.median_low))
           << law.Q;
@@ -89,10 +88,10 @@ TEST(AcceptanceFit, ItsMedianIsThatOfTheLawFromCounts) {
 }
 
 TEST(AcceptanceFit, MoreDrawsNeverRaiseTheMedian) {
-  const lab::AcceptanceFit curve = curve_for(small_problem(2, 1, 0.5), 0);
+  const lab::AcceptanceFit fit = fit_for(small_problem(2, 1, 0.5), 0);
   double before = 1e300;
   for (const double Q : {0.1, 0.5, 1.0, 3.0, 20.0}) {
-    const lab::DminMedian median = lab::dmin_median(curve, Q, 8);
+    const lab::DminMedian median = lab::dmin_median(fit, Q, 8);
     EXPECT_LE(median.between, before);
     before = median.between;
   }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <tamis/error.h>
-#include <tamis/lab/bounds.h>
 #include <tamis/lab/dmin.h>
 #include <tamis/lab/generate.h>
 #include "support/lab/draws.h"
@@ -152,18 +151,6 @@ TEST(Dmin, MediansAreTheKnownOnes) {
     EXPECT_NEAR(static_cast<double>(found[2]), static_cast<double>(known.median), 8)
         << "k " << known.k << " gamma " << known.gamma << " eps1 " << known.eps1;
   }
-}
-
-TEST(Dmin, BoundsAreThoseOfThePaperAndSayWhenTheyAreVacuous) {
-  // (6) at n = 1024, k = 2, γ = 1, (.5, 1): 2·⌈64·(1 + log 2)²·(2 log 1024 + log 1023 + log 2)⌉.
-  const double m = std::ceil(64 * std::pow(1 + std::log(2.0), 2) *
-                             (2 * std::log(1024.0) + std::log(1023.0) + std::log(2.0)));
-  EXPECT_EQ(lab::paper_bound(1024, 2, 1, 0.5, 1).d, 2 * static_cast<std::int64_t>(m));
-  EXPECT_TRUE(lab::paper_bound(1024, 2, 1, 0.5, 1).vacuous);
-  EXPECT_TRUE(lab::paper_bound(3072, 1, 1, 0.1, 1).vacuous);
-  EXPECT_TRUE(lab::sharper_bound(2816, 1, 1, 0.1, 1).vacuous);
-  EXPECT_FALSE(lab::sharper_bound(3072, 1, 1, 0.1, 1).vacuous);
-  EXPECT_LT(lab::sharper_bound(512, 4, 2, 0.5, 1).d, lab::paper_bound(512, 4, 2, 0.5, 1).d);
 }
 
 TEST(Dmin, AWindowSaysWhatItMayHaveMissed) {

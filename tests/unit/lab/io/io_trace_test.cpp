@@ -121,6 +121,15 @@ TEST(Trace, EveryFieldIsRead) {
   EXPECT_EQ(data.q[1], 2.5F);
   EXPECT_EQ(data.k.info().shape, (std::vector<std::int64_t>{2, 5, 4}));
   EXPECT_EQ(data.v.to_f32().back(), 1.0F);
+  const PageTables pages = data.pages();
+  ASSERT_EQ(pages.heads().size(), 2U);
+  const KvPages& second = pages.heads()[1];
+  EXPECT_EQ(second.tokens, 5);
+  EXPECT_EQ(second.k[0], data.k.bytes().data() + std::ptrdiff_t{5 * 4} * size_of(DType::f16));
+  EXPECT_EQ(second.v[0], data.v.bytes().data() + std::ptrdiff_t{5 * 2} * size_of(DType::f16));
+  EXPECT_EQ(second.dtype, DType::f16);
+  EXPECT_EQ(sentence([] { (void)lab::LayerData{}.pages(); }, Code::usage),
+            "the layer has no keys and values; take them from Trace::read");
   EXPECT_EQ(trace.read_weights(third).w_q.info().shape, (std::vector<std::int64_t>{4, 6, 4}));
   EXPECT_EQ(trace.read_weight_norms(third), (std::vector<double>{1, 2, 3, 0}));
   EXPECT_EQ(sentence([&] { (void)trace.read_weights(twelfth); }),

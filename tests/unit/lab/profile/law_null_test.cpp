@@ -14,7 +14,7 @@
 namespace tamis {
 namespace {
 
-using test::support_by_sorting;
+using test::k_eps_by_sorting;
 
 struct Sample {
   double log_mean = 0;
@@ -34,7 +34,7 @@ Sample simulate(std::size_t n, double sigma, double eps, std::size_t rows, doubl
   for (std::size_t row = 0; row < rows; ++row) {
     lab::numbers::Stream(n, lab::numbers::Purpose::test, row).fill_normal(logits);
     for (double& x : logits) x *= sigma;
-    const double k = test::support_by_sorting(logits, eps);
+    const double k = test::k_eps_by_sorting(logits, eps);
     s.log_mean += std::log(k) / static_cast<double>(rows);
     log_squares += std::log(k) * std::log(k) / static_cast<double>(rows);
     s.mean += k / static_cast<double>(rows);

@@ -95,7 +95,7 @@ TEST(Profile, FiguresOfHeadsAreThoseOfTheirRows) {
       support.push_back(std::exp(rows.entropy[static_cast<std::size_t>(r)]));
       k.push_back(static_cast<double>(rows.k_eps_of(r)[1]));
     }
-    EXPECT_EQ(head.support.median, lab::stats::quantiles(support).median);
+    EXPECT_EQ(head.effective_support.median, lab::stats::quantiles(support).median);
     EXPECT_EQ(head.by_eps[1].k_eps.p90, lab::stats::quantiles(k).p90);
     const auto first = static_cast<std::size_t>(h * queries);
     EXPECT_EQ(
@@ -158,12 +158,12 @@ TEST(Profile, TooFewRowsStillGiveWhatTheyCan) {
         lab::profile(lab::Trace(small_trace(folder, positions, 100)), {}, workspace);
     ASSERT_EQ(made.heads.size(), 2U);
     for (const lab::HeadProfile& head : made.heads) {
-      const lab::KEpsProfile& support = head.by_eps.front();
+      const lab::KEpsProfile& of_eps = head.by_eps.front();
       EXPECT_EQ(head.rows, static_cast<std::int64_t>(positions.size()));
-      EXPECT_EQ(support.law.law, lab::Law::none);
-      EXPECT_FALSE(support.law.reason.empty());
-      EXPECT_GE(support.k_eps.median, 1);
-      EXPECT_FALSE(support.rules.power.finite());
+      EXPECT_EQ(of_eps.law.law, lab::Law::none);
+      EXPECT_FALSE(of_eps.law.reason.empty());
+      EXPECT_GE(of_eps.k_eps.median, 1);
+      EXPECT_FALSE(of_eps.rules.power.finite());
       EXPECT_EQ(to_string(head.budget), "mass:0.01");
     }
     lab::write_profile(folder / "p.json", made);
@@ -256,11 +256,11 @@ TEST(Profile, ProgressCoversAllLayersAndMayCancel) {
 
 TEST(Profile, ComparisonFindsWhatDiffers) {
   lab::Profile other = shipped();
-  lab::KEpsProfile& support = other.heads[1].by_eps.front();
-  support.k_eps.median *= 3;
-  support.law.law = lab::Law::linear;
-  support.law.C_low = shipped().heads[1].by_eps.front().law.C_high + 0.1;
-  support.law.C_high = support.law.C_low + 0.1;
+  lab::KEpsProfile& of_eps = other.heads[1].by_eps.front();
+  of_eps.k_eps.median *= 3;
+  of_eps.law.law = lab::Law::linear;
+  of_eps.law.C_low = shipped().heads[1].by_eps.front().law.C_high + 0.1;
+  of_eps.law.C_high = of_eps.law.C_low + 0.1;
   const auto differences = lab::compare_profiles(shipped(), other);
   ASSERT_EQ(differences.size(), 3U);
   EXPECT_EQ(differences[0].k_ratio, 1);

@@ -322,7 +322,9 @@ TEST(Frontier, FallsWithTheDimensionAndStaysAboveTheLowerBound) {
   }
   EXPECT_NEAR(result.lower_bound, std::log(10.0) * 63 / 64, 1e-12);
   EXPECT_NEAR(result.paper, std::log(10.0) + 1, 1e-12);
-  EXPECT_EQ(result.paper_bound, lab::paper_bound(64, 1, 1, 0.1, 1).d / 2);
+  ASSERT_TRUE(result.paper_bound && result.sharper_bound);
+  EXPECT_EQ(result.paper_bound->d, lab::paper_bound(64, 1, 1, 0.1, 1).d);
+  EXPECT_EQ(result.sharper_bound->d, lab::sharper_bound(64, 1, 1, 0.1, 1).d);
 }
 
 TEST(Frontier, RefusesDimensionsThatDoNotAscend) {

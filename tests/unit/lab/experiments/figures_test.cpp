@@ -131,17 +131,17 @@ TEST(SweepFigures, Figure3FindsTheLawThatWasPlanted) {
 
 /// A curve whose median lies at d, as sharp as the curves of real draws.
 Json curve_through(std::int64_t n, double d, double p_value) {
-  lab::AcceptanceFit curve;
-  curve.n = n;
-  curve.b = std::log(static_cast<double>(n)) * (2 / d - 1 / static_cast<double>(n));
+  lab::AcceptanceFit fit;
+  fit.n = n;
+  fit.b = std::log(static_cast<double>(n)) * (2 / d - 1 / static_cast<double>(n));
   double low = -50;
   double high = 50;
   while (high - low > 1e-9) {
-    curve.a = 0.5 * (low + high);
-    (lab::dmin_median(curve, 1, 8).between > d ? high : low) = curve.a;
+    fit.a = 0.5 * (low + high);
+    (lab::dmin_median(fit, 1, 8).between > d ? high : low) = fit.a;
   }
   return {
-      {"a", curve.a}, {"b", curve.b},       {"var_a", 1e-6},
+      {"a", fit.a},   {"b", fit.b},         {"var_a", 1e-6},
       {"var_b", 0},   {"cov_ab", 0},        {"deviance", 1},
       {"degrees", 5}, {"p_value", p_value}, {"counts", Json::array({Json::array({64, 10, 5})})}};
 }

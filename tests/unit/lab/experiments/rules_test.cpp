@@ -25,8 +25,7 @@ TEST(SweepRows, ATracesHeadHasTheReferencesOutput) {
   ASSERT_EQ(layer.layer, 12);
   const lab::LayerData data = trace.trace.read(layer);
   Shape shape = layer.shape;
-  const PageTables pages(shape.dtype, data.k.bytes().data(), data.v.bytes().data(), shape.kv_heads,
-                         trace.trace.tokens(), shape.head_dim, shape.value_dim);
+  const PageTables pages = data.pages();
   // One query, all heads.
   const std::int64_t query = 100;
   std::vector<float> q;

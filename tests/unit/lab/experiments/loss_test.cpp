@@ -34,7 +34,7 @@ Row random_row(std::int64_t n, std::int64_t dim, double spread, std::uint64_t se
 }
 
 struct Plain {
-  lab::experiments::Dropped loss;
+  lab::experiments::Loss loss;
   double condition = 0;  ///< largest ‖v‖ divided by ‖o‖: how much the output cancels
 };
 
@@ -63,8 +63,8 @@ Plain plainly(const Row& row, const std::set<std::int64_t>& kept) {
     difference += (exact[c] - other[c]) * (exact[c] - other[c]);
     size += exact[c] * exact[c];
   }
-  lab::experiments::Dropped loss{1 - kept_mass / all_mass,
-                                 static_cast<double>(std::sqrt(difference / size)), 0};
+  lab::experiments::Loss loss{1 - kept_mass / all_mass,
+                              static_cast<double>(std::sqrt(difference / size)), 0};
   for (std::size_t j = 0; j < row.logits.size(); ++j)
     if (!kept.contains(static_cast<std::int64_t>(j)))
       loss.largest = std::max(loss.largest, std::exp(row.logits[j]) / all_mass);
@@ -78,9 +78,8 @@ Plain plainly(const Row& row, const std::set<std::int64_t>& kept) {
   return {loss, longest / static_cast<double>(std::sqrt(size))};
 }
 
-void expect_near(const lab::experiments::Dropped& found, const Plain& by_definition,
-                 std::size_t n) {
-  const lab::experiments::Dropped& plain = by_definition.loss;
+void expect_near(const lab::experiments::Loss& found, const Plain& by_definition, std::size_t n) {
+  const lab::experiments::Loss& plain = by_definition.loss;
   // Sums of n terms and about a dozen other operations, exp among them. An output is a mean of
   // values, so its rounding is relative to the longest of them.
   const double unit = static_cast<double>(n + 64) * 0x1p-52;
@@ -101,9 +100,9 @@ RC_GTEST_PROP(Dropped, IsThatOfPlainLoopsForHeaviestKeysAndForWindows, ()) {
   for (std::size_t i = 1; i < heaviest.size(); ++i)
     RC_ASSERT(row.logits[static_cast<std::size_t>(heaviest[i - 1])] >=
               row.logits[static_cast<std::size_t>(heaviest[i])]);
-  const auto by_weight = lab::experiments::dropped(row.logits, row.values, 3, heaviest, kept);
-  const auto by_place = lab::experiments::dropped(row.logits, row.values, 3,
-                                                  lab::experiments::latest_first(n, sinks), kept);
+  const auto by_weight = lab::experiments::losses_of(row.logits, row.values, 3, heaviest, kept);
+  const auto by_place = lab::experiments::losses_of(row.logits, row.values, 3,
+                                                    lab::experiments::latest_first(n, sinks), kept);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const auto first = heaviest.begin();
     expect_near(by_weight[i], plainly(row, {first, first + kept[i]}), row.logits.size());
@@ -120,9 +119,9 @@ RC_GTEST_PROP(Dropped, IsThatOfPlainLoopsForHeaviestKeysAndForWindows, ()) {
 TEST(Dropped, NothingIsLostByKeepingEverything) {
   const Row row = random_row(9, 2, 3, 1);
   for (const std::int64_t k : {9, 10, 1000}) {
-    const lab::experiments::Dropped loss =
-        lab::experiments::dropped(row.logits, row.values, 2, lab::experiments::latest_first(9, 2),
-                                  std::vector{k})
+    const lab::experiments::Loss loss =
+        lab::experiments::losses_of(row.logits, row.values, 2, lab::experiments::latest_first(9, 2),
+                                    std::vector{k})
             .front();
     EXPECT_EQ(loss.tau, 0);
     EXPECT_EQ(loss.error, 0);
@@ -134,9 +133,9 @@ TEST(Dropped, AWindowFarBelowTheHeaviestKeyStillHasAnOutput) {
   // The kept key's weight, e^−2000 times the other's, underflows, so everything is lost.
   const std::vector<double> logits{2000, 0};
   const std::vector<float> values{1, 2};
-  const lab::experiments::Dropped loss =
-      lab::experiments::dropped(logits, values, 1, lab::experiments::latest_first(2, 0),
-                                std::vector<std::int64_t>{1})
+  const lab::experiments::Loss loss =
+      lab::experiments::losses_of(logits, values, 1, lab::experiments::latest_first(2, 0),
+                                  std::vector<std::int64_t>{1})
           .front();
   EXPECT_EQ(loss.tau, 1);
   EXPECT_EQ(loss.error, 1);
@@ -146,15 +145,15 @@ TEST(Dropped, AWindowFarBelowTheHeaviestKeyStillHasAnOutput) {
 TEST(Dropped, AnExactOutputOfZeroIsComparedWithTheOther) {
   const std::vector<double> logits{0, 0};
   const std::vector<float> values{1, -1};
-  const lab::experiments::Dropped loss =
-      lab::experiments::dropped(logits, values, 1, lab::experiments::heaviest_first(logits),
-                                std::vector<std::int64_t>{1})
+  const lab::experiments::Loss loss =
+      lab::experiments::losses_of(logits, values, 1, lab::experiments::heaviest_first(logits),
+                                  std::vector<std::int64_t>{1})
           .front();
   EXPECT_EQ(loss.tau, 0.5);
   EXPECT_EQ(loss.error, 1);
   const std::vector<float> none{0, 0};
-  EXPECT_EQ(lab::experiments::dropped(logits, none, 1, lab::experiments::heaviest_first(logits),
-                                      std::vector<std::int64_t>{1})
+  EXPECT_EQ(lab::experiments::losses_of(logits, none, 1, lab::experiments::heaviest_first(logits),
+                                        std::vector<std::int64_t>{1})
                 .front()
                 .error,
             0);
