@@ -66,7 +66,7 @@ sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora, sanitized b
 bench: deps ## dense attention against torch and ggml, written to docs/results
 	@$(call bench,dense)
 
-bench-sieve: deps ## sparse decode against torch, ggml and dense tamis, 3 minutes, to docs/results
+bench-sieve: deps ## sparse decode against torch, ggml and dense tamis, 8 minutes, to docs/results
 	@$(call bench,sieve)
 
 bench-trace: deps ## what attention over a cache reads of TRACE, query by query, and its true error

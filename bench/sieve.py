@@ -3,7 +3,7 @@
 bench-sieve` runs this.
 
 Steps take their queries in turn from a sequence, as decoding does; some are checked against f64
-(sieve_report.METHOD describes how). Takes about three minutes; `--quick` takes well under one
+(sieve_report.METHOD describes how). Takes about eight minutes; `--quick` takes well under one
 and only proves that everything runs. `--parent` times the libtamis.so of another commit, with
 the same C ABI, in the same turns.
 """

@@ -3,20 +3,24 @@
 import report
 
 METHOD = """\
-One decode step of all heads: torch and our own dense over K and V in bf16, ggml in f16 (the same numbers),
-and in llama.cpp's quantised types q8_0 and q4_0, whose errors are measured and which are not among the peers that speeds are relative to,
-sparse attention over a cache in planes (`prefer` is time, or bytes where it says so). All contenders run in one process on the same pinned
-cores, in an order drawn anew for each repeat; times are medians. Repeat i takes queries i of a sequence for
-everyone. Before each run all idle thread pools have gone to sleep and the caches, K, V and planes among them,
-are emptied by reading a buffer of at least four times the last cache on every core. The first two steps of
-every case are compared with attention in f64: torch, ggml and dense tamis within a bound derived from their
-arithmetic, sparse attention within its own certificate, quantised caches without any bound; a run with a violation writes no result. Bytes are
-those of the certificates, headers and raw tokens included, as a share of K and V in bf16, counted once per KV
-head and step. All data are synthetic: bench/sieve_data.py says how they are made, as does the end of this
-page. Filling a cache starts from nothing and includes the allocation; reading is K and V once at the measured
-bandwidth; "process" is by how much the process's own memory grows. A batch is a step of 16 sequences, 1 to 32
-thousand tokens long in equal ratios, mass:0.05 at 12 bits, in one call and in 16. Appends add one token of all heads at a time to a long sequence, eight blocks of 128; the mean
-includes their coding, and the longest append codes one block of every head."""
+One decode step of all heads: torch and our own dense over K and V in bf16, ggml in f16 (the same
+numbers), and in llama.cpp's quantised types q8_0 and q4_0 (their errors are measured, and no
+speed is given relative to them), sparse attention over a cache in planes (`prefer` is time, or
+bytes where it says so). All contenders run in one process on the same pinned cores, in an order
+drawn anew for each repeat; times are medians. Repeat i takes queries i of a sequence for
+everyone. Before each run all idle thread pools have gone to sleep and the caches, K, V and planes
+among them, are emptied by reading a buffer of at least four times the last cache on every core.
+The first two steps of every case are compared with attention in f64: torch, ggml and dense tamis
+within a bound derived from their arithmetic, sparse attention within its own certificate,
+quantised caches without any bound; a run with a violation writes no result. Bytes are those of
+the certificates, headers and raw tokens included, as a share of K and V in bf16, counted once per
+KV head and step. All data are synthetic: bench/sieve_data.py says how they are made, as does the
+end of this page. Filling a cache starts from nothing and includes the allocation; reading is K
+and V once at the measured bandwidth; "process" is by how much the process's own memory grows. A
+batch is a step of 16 sequences, 1 to 32 thousand tokens long in equal ratios, mass:0.05 at 12
+bits, in one call and in 16. Appends add one token of all heads at a time to a long sequence,
+eight blocks of 128; the mean includes their coding, and the longest append codes one block of
+every head."""
 
 
 def add_ratios(results, dense):

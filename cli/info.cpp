@@ -151,8 +151,7 @@ Run declare_info(CLI::App& app, Files& files, const Globals& globals) {
       "types, positions and metadata; the header is checked whole, the numbers are not read.");
   app.footer("tamis info data/smollm2-kjv-8k-small.safetensors");
   auto path = std::make_shared<std::optional<std::string>>();
-  files.reads(app.add_option("TRACE", *path, "a trace (safetensors; format in docs/trace.md)"),
-              "TRACE");
+  add_trace(app, files, "TRACE", *path);
   return [path, &globals] {
     if (!path->has_value()) {
       fmt::print("{}", globals.json ? json_text(build_json(globals)) : build_text(globals));
