@@ -12,6 +12,9 @@ NB_MODULE(_tamis, module) {
   module.doc() = "The compiled part of the package tamis; import tamis instead.";
   module.attr("__version__") = std::string(tamis::version());
   tamis::python::declare_error();
-  tamis::python::declare_engine(module);
+  tamis::python::declare_info(module);
+  tamis::python::declare_cache(module);
+  tamis::python::declare_attend(module);
+  tamis::python::declare_dense(module);
   tamis::python::declare_lab(module);
 }

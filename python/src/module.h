@@ -7,8 +7,12 @@ namespace tamis::python {
 
 /// Makes tamis::Error the Python exception tamis.Error.
 void declare_error();
-/// The engine: the cache, attention, what this machine offers.
-void declare_engine(nanobind::module_& module);
+/// What this build is and what this machine offers.
+void declare_info(nanobind::module_& module);
+/// The engine: the cache, attention over it, attention over arrays.
+void declare_cache(nanobind::module_& module);
+void declare_attend(nanobind::module_& module);
+void declare_dense(nanobind::module_& module);
 /// The lab: traces, profiles, patterns, witnesses, decisions.
 void declare_lab(nanobind::module_& module);
 

@@ -22,13 +22,13 @@ def integer(value: Any, name: str, least: int = 0, most: int = _LARGEST) -> int:
     return found
 
 
-def integers(values: Iterable[Any], name: str, least: int = 0) -> list[int]:
-    """Returns whole numbers of at least `least` as a list."""
+def integers(values: Iterable[Any], name: str, least: int = 0, most: int = _LARGEST) -> list[int]:
+    """Returns whole numbers within these limits as a list."""
     try:
         found = list(values)
     except TypeError:
         raise Error(f"{name} is {values!r}; it must be a list of whole numbers") from None
-    return [integer(value, f"{name}[{i}]", least) for i, value in enumerate(found)]
+    return [integer(value, f"{name}[{i}]", least, most) for i, value in enumerate(found)]
 
 
 def number(value: Any, name: str) -> float:

@@ -35,14 +35,22 @@ def is_torch(value: object) -> bool:
 def array_of(value: object, name: str, dtypes: tuple[str, ...] = FLOATS) -> Array:
     """Returns `value`, the argument `name`, on the memory that it has. Its numbers must be of one
     of these types. Only elements that are not aligned are copied."""
-    found = _of_torch(value, name) if is_torch(value) else _of_protocols(value, name)
-    if found.dtype not in dtypes or not found.data.dtype.isnative:
-        order = "" if found.data.dtype.isnative else " in the byte order of another machine"
-        raise Error(f"{name} holds {found.dtype}{order}; it must hold {one_of(dtypes)}")
+    found = _array_of(value, name, dtypes)
+    return found if _is_aligned(found.data) else Array(found.data.copy(), found.dtype)
+
+
+def writable_of(value: object, name: str) -> Array:
+    """Returns `value`, the argument `name`, for writing into it."""
+    found = _array_of(value, name, FLOATS)
     data = found.data
-    if not data.flags.aligned or any(stride % data.itemsize for stride in data.strides):
-        data = data.copy()
-    return Array(data, found.dtype)
+    repeats = any(
+        size > 1 and step == 0 for size, step in zip(data.shape, data.strides, strict=True)
+    )
+    if not data.flags.writeable or repeats:
+        raise Error(f"{name} cannot be written: it is read-only, or has elements that share memory")
+    if not _is_aligned(data):
+        raise Error(f"{name} is not aligned to its elements; it must be")
+    return found
 
 
 def like(caller: object, result: npt.NDArray[Any]) -> Any:
@@ -54,6 +62,18 @@ def one_of(words: Iterable[str]) -> str:
     """Returns "a", "a or b", "a, b or c"."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def _array_of(value: object, name: str, dtypes: tuple[str, ...]) -> Array:
+    found = _of_torch(value, name) if is_torch(value) else _of_protocols(value, name)
+    if found.dtype not in dtypes or not found.data.dtype.isnative:
+        order = "" if found.data.dtype.isnative else " in the byte order of another machine"
+        raise Error(f"{name} holds {found.dtype}{order}; it must hold {one_of(dtypes)}")
+    return found
+
+
+def _is_aligned(data: npt.NDArray[Any]) -> bool:
+    return data.flags.aligned and not any(step % data.itemsize for step in data.strides)
 
 
 def _of_torch(tensor: Any, name: str) -> Array:
