@@ -1,0 +1,115 @@
+// Witnesses for patterns, the bounds that the theory sets beside them, and the frontier.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include <tamis/lab/bounds.h>
+#include <tamis/lab/realise.h>
+
+#include "lab.h"
+#include "lab_progress.h"
+#include "lab_values.h"
+#include "lab_verify.h"
+
+namespace tamis::python {
+namespace {
+
+using namespace nb::literals;
+
+nb::list attempts_list(const std::vector<lab::Attempt>& attempts) {
+  nb::list list;
+  for (const lab::Attempt& attempt : attempts) {
+    nb::dict dict;
+    dict["method"] = lab::name_of(attempt.method);
+    dict["dim"] = attempt.dim;
+    dict["verified"] = attempt.verified;
+    dict["norm_product"] = attempt.norm_product;
+    dict["max_logit"] = attempt.max_logit;
+    dict["seconds"] = attempt.seconds;
+    dict["why"] = text(attempt.why);
+    list.append(dict);
+  }
+  return list;
+}
+
+nb::dict realise(const lab::Pattern& pattern, const std::string& method,
+                 const ConditionsTuple& conditions, std::optional<std::int64_t> dim,
+                 std::optional<double> max_norm, std::optional<std::int64_t> hidden,
+                 std::int64_t redraws, std::int64_t steps, std::uint64_t seed, int threads,
+                 nb::object progress) {
+  const lab::RealiseOptions options{.method = lab::method_named(method),
+                                    .conditions = conditions_of(conditions),
+                                    .dim = dim,
+                                    .max_norm = max_norm,
+                                    .hidden = hidden,
+                                    .redraws = redraws,
+                                    .steps = steps,
+                                    .seed = seed,
+                                    .threads = threads};
+  lab::Realisation result = watched(std::move(progress), [&](const ProgressCallback& callback) {
+    return lab::realise(pattern, options, callback);
+  });
+  nb::dict dict;
+  dict["verification"] = verification_dict(result.verification);
+  dict["method"] = lab::name_of(result.method);
+  dict["dim"] = result.dim;
+  dict["redraws"] = result.redraws;
+  dict["seconds"] = result.seconds;
+  dict["attempts"] = attempts_list(result.attempts);
+  dict["witness"] = witness_or_none(std::move(result.witness));
+  return dict;
+}
+
+/// A bound on the dimension as columns (m = d/2), None where it is vacuous.
+nb::object columns_of(const lab::DimensionBound& bound) {
+  return bound.vacuous ? nb::none() : nb::cast(bound.d / 2);
+}
+
+/// What is known of every witness of the pattern. There are no bounds on the dimension of patterns
+/// that are not square, nor for weak conditions, and no `paper_norm` for these.
+nb::dict theory(const lab::Pattern& pattern, const ConditionsTuple& given) {
+  const lab::Conditions conditions = conditions_of(given);
+  nb::dict dict;
+  dict["paper_norm"] =
+      conditions.weak ? nb::none() : nb::cast(lab::paper_norm(pattern, conditions));
+  dict["norm_lower_bound"] = lab::norm_lower_bound(pattern, conditions);
+  dict["bound_6"] = nb::none();
+  dict["bound_sharper"] = nb::none();
+  if (pattern.rows != pattern.cols || pattern.rows < 2 || conditions.weak) return dict;
+  const lab::PatternFigures figures = lab::figures_of(pattern);
+  dict["bound_6"] = columns_of(
+      lab::paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
+                       figures.gamma, conditions.eps1, conditions.eps2));
+  dict["bound_sharper"] = columns_of(lab::sharper_bound(
+      pattern.rows, figures.most_per_row, figures.gamma, conditions.eps1, conditions.eps2));
+  return dict;
+}
+
+nb::list frontier(const lab::Pattern& pattern, const ConditionsTuple& conditions,
+                  std::vector<std::int64_t> dims, std::int64_t steps, std::uint64_t seed,
+                  int threads, nb::object progress) {
+  const lab::FrontierOptions options{.conditions = conditions_of(conditions),
+                                     .dims = std::move(dims),
+                                     .steps = steps,
+                                     .seed = seed,
+                                     .threads = threads};
+  return attempts_list(watched(std::move(progress), [&](const ProgressCallback& callback) {
+                         return lab::frontier(pattern, options, callback);
+                       }).points);
+}
+
+}  // namespace
+
+void declare_realise(nb::module_& m) {
+  m.def("realise", &realise, "pattern"_a, "method"_a, "conditions"_a, "dim"_a.none(),
+        "max_norm"_a.none(), "hidden"_a.none(), "redraws"_a, "steps"_a, "seed"_a, "threads"_a,
+        "progress"_a.none());
+  m.def("theory", &theory, "pattern"_a, "conditions"_a);
+  m.def("frontier", &frontier, "pattern"_a, "conditions"_a, "dims"_a, "steps"_a, "seed"_a,
+        "threads"_a, "progress"_a.none());
+}
+
+}  // namespace tamis::python

@@ -1,0 +1,160 @@
+"""decide: known answers, with witnesses and refutations that NumPy checks."""
+
+import json
+
+import conftest
+import numpy as np
+import pytest
+import tamis
+from conftest import ROOT
+from refutations import exact, refutes, weakly_produces
+
+RECIPES = ROOT / "data" / "recipes.qrels"
+CROSS = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]]
+"""Neighbours on a circle: two columns do, one does not."""
+BIPARTITE = (np.indices((6, 6)).sum(axis=0) % 2 == 0) * 1.0
+UPPER = np.tri(5, 5)
+PAIRS, PAIRS_OF_FIVE = (tamis.pairs_pattern(n).to_array() for n in (4, 5))
+
+
+def produces(a, witness):
+    logits = exact(witness.q) @ exact(witness.k).T
+    return weakly_produces(np.asarray(a), logits)
+
+
+KNOWN = {
+    "a line": (UPPER, {}, 1),
+    "two kinds": (BIPARTITE, {}, 1),
+    "a circle": (CROSS, {}, 2),
+    "all pairs of four": (PAIRS, {}, 2),
+    "recipes": (RECIPES, {}, 3),
+}
+
+
+@pytest.mark.parametrize("case", KNOWN, ids=str)
+def test_the_least_dimension_is_found_and_proved(case):
+    given, options, least = KNOWN[case]
+    pattern = tamis.load_pattern(given) if given is RECIPES else tamis.Pattern.from_array(given)
+    a = pattern.to_array()
+    found = tamis.decide(pattern, **options)
+    assert (found.verdict, found.lower, found.upper, found.dim) == ("yes", least, least, least)
+    assert produces(a, found.witness) and tamis.verify(pattern, found, weak=True)
+    assert found.verification.holds and found.witness.dim == least
+    assert found.words == f"d_min = {least}"
+    if least == 1:
+        assert found.refutation is None and found.evidence["lower"] is None
+    else:
+        assert found.refutation.proved and found.refutation.dim == least - 1
+        assert refutes(a, found.refutation.data)
+        assert tamis.verify(pattern, found.refutation)
+        assert found.refutation.check(a).holds
+
+
+def test_a_no_has_a_refutation_and_a_yes_a_witness():
+    no = tamis.decide(CROSS, 1)
+    assert no.verdict == "no" and no.dim == 1 and no.upper is None or no.upper > 1
+    assert refutes(np.array(CROSS), no.refutation.data)
+    yes = tamis.decide(CROSS, 3)
+    assert yes.verdict == "yes" and yes.upper <= 3 and produces(CROSS, yes.witness)
+
+
+def test_a_refutation_of_another_pattern_is_refused():
+    refutation = tamis.decide(CROSS, 1).refutation
+    check = tamis.verify(UPPER, refutation)
+    assert not check and check.why and check.dim == 1
+    with pytest.raises(tamis.Error, match="refutation is of weak conditions"):
+        tamis.verify(CROSS, refutation, eps1=0.1)
+
+
+def test_a_hidden_size_binds_queries_and_keys():
+    opposite = 1.0 - np.eye(2)
+    free = tamis.decide(opposite, 1)
+    assert free.verdict == "yes"
+    bound = tamis.decide(np.kron(np.eye(2), np.ones((1, 1))), 1, hidden=1)
+    assert bound.verdict in ("yes", "no") and bound.hidden == 1
+    witness = tamis.decide(CROSS, 2, hidden=4).witness
+    x, w_q, w_k = (exact(array) for array in (witness.x, witness.w_q, witness.w_k))
+    assert weakly_produces(np.array(CROSS), (x @ w_q) @ (x @ w_k).T)
+
+
+@pytest.mark.parametrize("pattern", [RECIPES, "circle"], ids=["recipes", "circle"])
+def test_verdict_and_evidence_are_those_of_the_program(tmp_path, pattern):
+    if pattern == "circle":
+        pattern = tmp_path / "circle.npy"
+        np.save(pattern, np.array(CROSS, float))
+    written = (tmp_path / "w", tmp_path / "r")
+    told = json.loads(
+        conftest.tamis(
+            "decide", pattern, "--out", written[0], "--refutation", written[1], "--json"
+        ).stdout
+    )
+    found = tamis.decide(pattern)
+    for name in ("verdict", "dim", "hidden", "lower", "upper", "evidence", "interrupted"):
+        assert getattr(found, name) == told[name]
+    assert [trial.what for trial in found.trials] == [trial["what"] for trial in told["trials"]]
+    found.save_witness(tmp_path / "ours-w")
+    found.save_refutation(tmp_path / "ours-r")
+    conftest.tamis("verify", pattern, tmp_path / "ours-w", "--weak")
+    conftest.tamis("verify", pattern, tmp_path / "ours-r")
+    assert (tmp_path / "ours-r").read_bytes() == written[1].read_bytes()
+    assert tamis.verify(pattern, written[0], weak=True) and tamis.verify(pattern, written[1])
+    assert tamis.load_refutation(written[1]).data == found.refutation.data
+
+
+def hadamard(doublings):
+    signs = np.ones((1, 1))
+    for _ in range(doublings):
+        signs = np.block([[signs, signs], [signs, -signs]])
+    return (signs > 0) * 1.0
+
+
+GROUNDS = {
+    "odd circle": (CROSS, dict(dim=1)),
+    "three rows": ([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]], dict(dim=1)),
+    "sign conflict": (np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]]), dict(dim=1, hidden=1)),
+    "full set": (PAIRS_OF_FIVE, dict(dim=2)),
+    "spectral": (hadamard(5), dict(dim=2)),
+}
+
+
+@pytest.mark.parametrize("case", GROUNDS, ids=str)
+def test_the_words_of_a_refutation_are_those_of_the_program(tmp_path, case):
+    a, options = GROUNDS[case]
+    np.save(tmp_path / "a.npy", np.asarray(a, float))
+    args = [word for name, value in options.items() for word in (f"--{name}", value)]
+    told = json.loads(
+        conftest.tamis("decide", tmp_path / "a.npy", *args, "--no-solvers", "--json").stdout
+    )
+    found = tamis.decide(a, **options, solvers=False)
+    assert found.verdict == told["verdict"] == "no"
+    assert found.evidence["lower"] == told["evidence"]["lower"]
+    assert found.refutation.words(a) == told["evidence"]["lower"]["words"]
+
+
+def test_an_open_question_has_bounds():
+    random = np.random.default_rng(3)
+    a = (random.random((40, 30)) < 0.3) * 1.0
+    a[a.sum(axis=1) == 0, 0] = 1
+    found = tamis.decide(a, time_limit=0.5, solvers=False)
+    assert found.verdict == "open" and found.lower < found.upper and found.dim is None
+    assert produces(a, found.witness) and tamis.verify(a, found.refutation)
+    assert tamis.decide(a, time_limit=0.1, solvers=False, witness=False).witness is None
+
+
+def test_progress_stops_with_the_bounds_so_far():
+    random = np.random.default_rng(3)
+    a = (random.random((40, 30)) < 0.3) * 1.0
+    a[a.sum(axis=1) == 0, 0] = 1
+    found = tamis.decide(a, progress=lambda done, total: False)
+    assert found.interrupted and found.verdict == "open" and found.lower >= 1
+
+
+def test_bad_options_are_refused():
+    for options in (dict(dim=0), dict(time_limit=-1), dict(hidden=0), dict(dim="two")):
+        with pytest.raises(tamis.Error) as error:
+            tamis.decide(CROSS, **options)
+        assert error.value.code == "usage"
+    with pytest.raises(tamis.Error, match="square"):
+        tamis.decide(np.ones((2, 3)), hidden=2)
+    with pytest.raises(tamis.Error, match="no refutation"):
+        tamis.decide(UPPER).save_refutation("nowhere")
