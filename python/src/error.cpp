@@ -2,6 +2,7 @@
 #include <tamis/error.h>
 
 #include "module.h"
+#include "text.h"
 
 namespace tamis::python {
 namespace {
@@ -30,7 +31,7 @@ void declare_error() {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const nanobind::object type = nanobind::module_::import_("tamis.error").attr("Error");
-      const nanobind::object value = type(error.what(), word_for(error.code()));
+      const nanobind::object value = type(text(error.what()), word_for(error.code()));
       PyErr_SetObject(type.ptr(), value.ptr());
     }
   });

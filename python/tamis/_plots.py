@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._tamis import printable
 from .error import Error
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def profile(made: "Profile", what: str, eps: float) -> Any:
 
 
 def _title(made: "Profile", text: str) -> Any:
-    return altair().Title(f"{made.data['trace']}: {text}", anchor="start", offset=12)
+    # Altair writes charts into <script> as they are; a name with "</script>" would end it.
+    name = printable(made.data["trace"]).replace("<", "‹")
+    return altair().Title(f"{name}: {text}", anchor="start", offset=12)
 
 
 def _log(channel: Any, field: str, title: str, **scale: Any) -> Any:
@@ -149,7 +152,7 @@ def _collapse(made: "Profile") -> Any:
     figures = {
         "top1": "top-1 mass",
         "effective_support": "effective support",
-        "sink": f"mass of the first {f'{sinks} tokens' if sinks != 1 else 'token'}",
+        "sink": "mass of the first token" if sinks == 1 else f"mass of the first {sinks}",
     }
     charts = []
     for member, name in figures.items():

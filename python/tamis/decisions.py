@@ -70,8 +70,9 @@ class Decision:
     @property
     def words(self) -> str:
         """The verdict in a sentence, with the bounds."""
-        upper = "" if self.upper is None else f" ≤ {self.upper}"
-        bounds = f"{self.lower} ≤ d_min{upper}"
+        bounds = f"{self.lower} ≤ d_min ≤ {self.upper}"
+        if self.upper is None:
+            bounds = f"d_min ≥ {self.lower}, no witness was found"
         by_solver = self.refutation is not None and not self.refutation.proved
         solver = " (by a solver)" if by_solver else ""
         if self.verdict == "open":
@@ -80,10 +81,11 @@ class Decision:
             if self.verdict == "no":
                 return f"no: in no dimension up to the hidden size {self.hidden}{solver}"
             return f"d_min = {self.upper}{solver}"
-        columns = f"{self.asked} column{'' if self.asked == 1 else 's'}"
-        return f"{self.verdict}: {'not ' * (self.verdict == 'no')}in {columns}" + (
-            f"{solver}; {bounds}" if self.verdict == "no" else ""
-        )
+        if self.verdict == "no":
+            return f"no: not in {_columns(self.asked)}{solver}; {bounds}"
+        if self.upper < self.asked:
+            return f"yes: in {_columns(self.upper)}, so in {self.asked} as well"
+        return f"yes: in {_columns(self.upper)}"
 
     def save_witness(self, path: Path) -> None:
         """Writes the witness of the upper bound (docs/witness.md)."""
@@ -134,6 +136,10 @@ class Decision:
             for trial in self.trials
         )
         return facts + _html.table(("tried", "columns", "seconds", "outcome"), rows, words=(0, 3))
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'' if count == 1 else 's'}"
 
 
 def _evidence(

@@ -48,7 +48,7 @@ class Pattern:
             coo = array.tocoo()
             shape = coo.shape
             value, row, column = coo.data, coo.row, coo.col
-        elif isinstance(array, tuple) and len(array) == 2 and isinstance(array[1], tuple):
+        elif _is_triple(array):
             value, (row, column) = array
         else:
             dense = np.asarray(array)
@@ -162,6 +162,13 @@ class Pattern:
                 ("dropped", _some(self.dropped)),
             ),
         )
+
+
+def _is_triple(array: Any) -> bool:
+    """Whether this is (values, (rows, columns)) and not a matrix of two rows as tuples."""
+    if not (isinstance(array, tuple) and len(array) == 2 and isinstance(array[1], tuple)):
+        return False
+    return len(array[1]) == 2 and np.ndim(array[1][0]) == 1
 
 
 def _some(names: list[str]) -> str | None:

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from . import _html, _tamis
@@ -57,7 +58,8 @@ class Refutation:
 
     @property
     def grounds(self) -> str:
-        """ "odd circle", "sign conflict", "full set", "spectral", "order proof" or "solver"."""
+        """What the claim rests on: "odd circle", "sign conflict", "full set", "spectral",
+        "order proof" or "solver"."""
         return self._handle.grounds
 
     @property
@@ -69,7 +71,7 @@ class Refutation:
         """Returns the text that `save` writes."""
         return self._handle.text()
 
-    @property
+    @cached_property
     def data(self) -> dict[str, Any]:
         """The members of the file (docs/refutation.md)."""
         return json.loads(self.to_json())

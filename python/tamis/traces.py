@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _html, _tamis
+from ._arguments import integer
 from ._calls import Path
 from ._tensors import dtype_named, numpy_of, parts_of
 from .error import Error
@@ -174,6 +175,7 @@ class Trace:
 
     def layer(self, number: int) -> TraceLayer:
         """Returns the layer of this number. Its arrays are read when they are asked for."""
+        number = integer(number, "layer")
         if number not in self._layers:
             self._handle.read(number)  # raises the sentence that names the layers
         return TraceLayer(**self._layers[number], _trace=self._handle)
@@ -279,22 +281,18 @@ def save_trace(
     """
     _tamis.check_writable(os.fsencode(path))
     target = os.fsdecode(_tamis.behind_links(os.fsencode(path)))
-    folder, name = os.path.split(target)
-    with tempfile.TemporaryDirectory(prefix=".tamis-", dir=folder or ".") as beside:
-        written = os.path.join(beside, name)
-        with _naming(written, os.fspath(path)):
-            _write(
-                written,
-                layers,
-                positions,
-                causal=causal,
-                scale=scale,
-                rotary=rotary,
-                metadata=metadata,
-            )
-        if os.path.exists(target):
-            os.chmod(written, os.stat(target).st_mode & 0o777)
-        os.replace(written, target)
+    options = dict(causal=causal, scale=scale, rotary=rotary, metadata=metadata)
+    try:
+        folder, name = os.path.split(target)
+        with tempfile.TemporaryDirectory(prefix=".tamis-", dir=folder or ".") as beside:
+            written = os.path.join(beside, name)
+            with _naming(written, os.fspath(path)):
+                _write(written, layers, positions, **options)
+            if os.path.exists(target):
+                os.chmod(written, os.stat(target).st_mode & 0o777)
+            os.replace(written, target)
+    except OSError as error:
+        raise Error(f"{os.fspath(path)}: {error.strerror}, nothing was kept", "io") from error
 
 
 @contextmanager

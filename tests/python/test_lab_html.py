@@ -1,5 +1,6 @@
 """What notebooks show: tables that are well formed, and escape whatever comes from files."""
 
+import json
 from html.parser import HTMLParser
 
 import numpy as np
@@ -73,6 +74,12 @@ def test_hostile_metadata_is_escaped(tmp_path):
     assert cells.count(SHOWN) == 3
     _, html = shown(tamis.profile(tmp_path / "t"))
     assert "&lt;script&gt;" in html
+    hostile = tamis.Trace.from_arrays(
+        {0: {name: tensors[f"layers.0.{name}"] for name in "qkv"}},
+        tensors["positions"],
+        name="<script>",
+    )
+    assert "<script>" not in json.dumps(tamis.profile(hostile).plot("laws").to_dict())
     witness = tamis.Witness(np.eye(2), np.eye(2), made_by={"method": HOSTILE})
     cells, _ = shown(witness)
     assert SHOWN in cells

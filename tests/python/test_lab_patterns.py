@@ -43,6 +43,10 @@ def test_a_matrix_comes_back_from_every_form(matrix, random):
     assert pattern.causal == (square and not np.triu(matrix, 1).any())
 
 
+def test_a_matrix_of_two_rows_as_tuples_is_no_triple():
+    assert np.array_equal(tamis.Pattern.from_array(((1, 0), (2, 1))).to_array(), [[1, 0], [2, 1]])
+
+
 @pytest.mark.parametrize(
     "dtype", [bool, np.int8, np.uint64, np.float16, np.float32], ids=lambda dtype: dtype.__name__
 )

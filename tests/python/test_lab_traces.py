@@ -190,6 +190,14 @@ def test_a_file_that_is_replaced_keeps_its_link_and_permissions(tmp_path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
+def test_paths_need_not_be_utf8(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"\xff.safetensors")
+    tamis.save_trace(os.fsdecode(path), changed(), POSITIONS)
+    assert tamis.load_trace(os.fsdecode(path)).layers == (1,)
+    with pytest.raises(tamis.Error):
+        tamis.load_trace(os.fsdecode(path) + "x")
+
+
 def test_arrays_in_memory_are_a_trace_and_leave_no_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -10,9 +10,9 @@
 #include <tamis/lab/realise.h>
 
 #include "lab.h"
-#include "lab_progress.h"
-#include "lab_values.h"
-#include "lab_verify.h"
+#include "progress.h"
+#include "values.h"
+#include "verify.h"
 
 namespace tamis::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "lab_progress.h"
+#include "progress.h"
 
 namespace tamis::python {
 

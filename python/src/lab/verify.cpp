@@ -1,5 +1,5 @@
 // Witnesses and their verification.
-#include "lab_verify.h"
+#include "verify.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -7,8 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "lab.h"
-#include "lab_progress.h"
-#include "lab_values.h"
+#include "progress.h"
+#include "values.h"
 
 namespace tamis::python {
 namespace {

@@ -7,8 +7,8 @@
 #include <tamis/lab/profile.h>
 
 #include "lab.h"
-#include "lab_progress.h"
-#include "lab_values.h"
+#include "progress.h"
+#include "values.h"
 
 namespace tamis::python {
 namespace {

@@ -9,9 +9,9 @@
 #include <tamis/lab/refutation.h>
 
 #include "lab.h"
-#include "lab_progress.h"
-#include "lab_values.h"
-#include "lab_verify.h"
+#include "progress.h"
+#include "values.h"
+#include "verify.h"
 
 namespace tamis::python {
 namespace {

@@ -8,8 +8,8 @@
 #include <tamis/lab/pattern.h>
 
 #include "lab.h"
-#include "lab_progress.h"
-#include "lab_values.h"
+#include "progress.h"
+#include "values.h"
 
 namespace tamis::python {
 namespace {

@@ -1,4 +1,4 @@
-// How paths, texts and arrays pass between Python and the lab. Paths are bytes, because a path need
+// How paths and arrays pass between Python and the lab. Paths are bytes, because a path need
 // not be UTF-8. A tensor is a tuple (bytes as a NumPy array, type, shape), so that bfloat16, which
 // NumPy lacks, needs no case of its own.
 #pragma once
@@ -9,23 +9,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <tamis/lab/tensor.h>
 
-#include "arrays.h"
+#include "../arrays.h"
+#include "../text.h"
 
 namespace tamis::python {
 
 namespace nb = nanobind;
 
 std::string path_of(const nb::bytes& path);
-
-/// Text that may come from a file or another program. Bytes that are not UTF-8 become \xNN.
-nb::str text(std::string_view text);
-nb::list texts(const std::vector<std::string>& all);
 
 /// A NumPy array of one axis that owns the vector it is made from.
 template <class T>

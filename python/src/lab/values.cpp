@@ -1,4 +1,4 @@
-#include "lab_values.h"
+#include "values.h"
 
 #include <cstring>
 #include <memory>
@@ -17,19 +17,6 @@ DType dtype_named(const std::string& name) {
 }  // namespace
 
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
-
-nb::str text(std::string_view text) {
-  PyObject* made =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
-  if (made == nullptr) throw nb::python_error();
-  return nb::steal<nb::str>(made);
-}
-
-nb::list texts(const std::vector<std::string>& all) {
-  nb::list list;
-  for (const std::string& one : all) list.append(text(one));
-  return list;
-}
 
 nb::tuple tensor_tuple(lab::Tensor tensor) {
   auto kept = std::make_unique<lab::Tensor>(std::move(tensor));

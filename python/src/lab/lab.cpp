@@ -5,7 +5,7 @@
 
 #include <tamis/text.h>
 
-#include "module.h"
+#include "../module.h"
 
 namespace tamis::python {
 

@@ -8,7 +8,7 @@
 #include <tamis/lab/trace.h>
 
 #include "lab.h"
-#include "lab_values.h"
+#include "values.h"
 
 namespace tamis::python {
 namespace {
