@@ -51,11 +51,13 @@ demo: build ## attention on the shipped trace, checked: what was found, and a pa
 build: deps ## build the library and the program in build/release
 	@$(call build,release)
 
-test: deps ## unit tests, a program against the installed library, the command line
+test: deps ## unit tests, a program against the installed library, the command line, Python
 	@$(call build,dev)
 	@ctest --preset dev -j $(JOBS)
 	@tests/consumer/check.sh build/dev
 	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis $(python) -m pytest -q tests/cli tests/tools
+	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis PYTHONPATH=$(CURDIR)/build/dev/python \
+	  $(python) -m pytest -q tests/python
 
 sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora, sanitized by g++ -O0 and clang
 	@$(call build,asan-ubsan)

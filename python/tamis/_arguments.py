@@ -1,6 +1,7 @@
 """Plain arguments of callers, checked where the library's types would cut them off."""
 
 import operator
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -46,3 +47,11 @@ def word(value: Any, name: str, words: Sequence[str]) -> str:
     if value not in words:
         raise Error(f"{name} is {value!r}; it must be {one_of(map(repr, words))}")
     return str(value)
+
+
+def path_of(value: Any) -> bytes:
+    """Returns a path as the system takes it."""
+    try:
+        return os.fsencode(value)
+    except TypeError:
+        raise Error(f"path is {value!r}; it must be the name of a file") from None

@@ -143,7 +143,12 @@ def name_of(sequence: Any, argument: str = "sequence") -> int:
 
 def seen_of(seen: Any) -> npt.NDArray[np.int64]:
     """Returns how many tokens each query sees, as whole numbers one after another."""
-    found = np.asarray(seen)
+    try:
+        found = np.asarray(seen)
+    except ValueError:
+        raise Error(
+            "seen has lists of different lengths; it must have one number per query"
+        ) from None
     if found.size and found.dtype.kind not in "iu":
         raise Error(f"seen holds {found.dtype.name}; it must hold whole numbers")
     return np.ascontiguousarray(found.reshape(-1), np.int64)

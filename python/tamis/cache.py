@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _tamis
-from ._arguments import integer, number, word
+from ._arguments import integer, number, path_of, word
 from ._arrays import FLOATS, array_of, like
 from ._layout import Batch, Output, name_of, seen_of
 from .attention import CERTIFICATE, Attention
@@ -189,13 +189,12 @@ class Cache:
         (31, 31)
         """
         batch = Batch(layout, sequence, sequences, tokens, "tokens")
-        lent = []
+        lent: list[Any] = []
         for name, given in (("keys", keys), ("values", values)):
             array = array_of(given, name)
             batch.layout.check(array.data, name)
-            rows = batch.layout.keys(array.data)
-            counts = batch.counts(rows, name)
-            lent += [rows, array.is_bf16]
+            lent += [batch.layout.keys(array.data), array.is_bf16]
+        counts = batch.counts(lent[0], "keys")
         is_first = sequences is None and batch.names == [0] and not self._had_sequences
         if is_first:
             self.add(0)
@@ -228,12 +227,12 @@ class Cache:
 
     def save(self, path: str | os.PathLike[str], sequence: int = 0) -> None:
         """Writes a sequence to a file, which appears under its name when it is complete."""
-        self._cache.save(name_of(sequence), os.fsencode(path))
+        self._cache.save(name_of(sequence), path_of(path))
 
     def load(self, path: str | os.PathLike[str], sequence: int = 0) -> None:
         """Creates a sequence, which must not exist, from a file that a cache with the same heads
         and options saved. It continues as the saved one would."""
-        self._cache.load(name_of(sequence), os.fsencode(path))
+        self._cache.load(name_of(sequence), path_of(path))
         self._had_sequences = True
 
     def attend(

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,39 +35,39 @@ DType dtype_named(const std::string& name) {
   throw Error(Code::usage, "dtype is '" + name + "'; it must be f32, f16 or bf16");
 }
 
-/// `dim` channels of `heads` heads; `tokens` in all, which follow each other, or, if there is more
-/// than one sequence in the array, that many in each.
-Rows rows_of(const ArrayIn& array, bool is_bf16, const char* name, std::int64_t heads,
-             std::int64_t dim, std::int64_t tokens) {
-  const auto size = [&array](std::size_t axis) {
-    return static_cast<std::int64_t>(array.shape(axis));
+/// The rows of `sequences` sequences with `tokens` tokens each, or of all sequences, one after
+/// another, if `sequences` is 1.
+Rows rows_of(const ArrayIn& array, bool is_bf16, const char* name, std::size_t sequences,
+             std::int64_t tokens, std::int64_t heads, std::int64_t dim) {
+  const auto check = [&](std::size_t axis, std::int64_t right, const char* what) {
+    const auto size = static_cast<std::int64_t>(array.shape(axis));
+    if (size != right)
+      throw Error(Code::usage, std::string(name) + " have " + std::to_string(size) + " " + what +
+                                   "; there must be " + std::to_string(right));
   };
-  if (size(1) != heads || size(3) != dim)
-    throw Error(Code::usage, std::string(name) + " have " + std::to_string(size(1)) +
-                                 " heads of size " + std::to_string(size(3)) +
-                                 "; those of this cache have " + std::to_string(heads) +
-                                 " heads of size " + std::to_string(dim));
-  if (size(2) != tokens)
-    throw Error(Code::usage, std::string(name) + " have " + std::to_string(size(2)) +
-                                 " tokens; there must be " + std::to_string(tokens));
+  check(0, static_cast<std::int64_t>(sequences), "sequences");
+  check(1, heads, "heads");
+  check(2, tokens, "tokens");
+  check(3, dim, "channels");
   return {.data = data_of(array),
           .dtype = dtype_of(array, is_bf16, name),
           .token_stride = array.stride(2),
           .head_stride = array.stride(1),
           .channel_stride = array.stride(3),
-          .sequence_stride = size(0) > 1 ? array.stride(0) : 0};
+          .sequence_stride = sequences > 1 ? array.stride(0) : 0};
 }
 
 void append(BoundCache& self, const Sequences& sequences, const std::vector<std::int64_t>& tokens,
             const ArrayIn& keys, bool keys_bf16, const ArrayIn& values, bool values_bf16) {
-  std::int64_t in_all = 0;
-  for (const std::int64_t count : tokens) in_all += count;
   const bool apart = keys.shape(0) > 1;
-  const std::int64_t expected = apart && !tokens.empty() ? tokens.front() : in_all;
+  const std::size_t count = apart ? sequences.size() : 1;
+  const std::int64_t each =
+      apart ? tokens.at(0) : std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0});
   const Heads& heads = self.cache.heads();
-  const Rows key_rows = rows_of(keys, keys_bf16, "keys", heads.kv_heads, heads.key_dim, expected);
+  const Rows key_rows =
+      rows_of(keys, keys_bf16, "keys", count, each, heads.kv_heads, heads.key_dim);
   const Rows value_rows =
-      rows_of(values, values_bf16, "values", heads.kv_heads, heads.value_dim, expected);
+      rows_of(values, values_bf16, "values", count, each, heads.kv_heads, heads.value_dim);
   run(self, {}, sequences, [&] {
     const BorrowedWorkspace workspace(self.threads);
     self.cache.append(sequences, tokens, key_rows, value_rows, workspace.get());
