@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import tamis
 from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from refutations import exact, refutes, weakly_produces
 
 RECIPES = ROOT / "data" / "recipes.qrels"
@@ -21,6 +24,27 @@ PAIRS, PAIRS_OF_FIVE = (tamis.pairs_pattern(n).to_array() for n in (4, 5))
 def produces(a, witness):
     logits = exact(witness.q) @ exact(witness.k).T
     return weakly_produces(np.asarray(a), logits)
+
+
+@given(
+    arrays.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6))),
+    st.none() | st.integers(1, 3),
+)
+@settings(max_examples=150, deadline=None)
+def test_evidence_for_any_pattern_is_confirmed_by_numpy(matrix, dim):
+    a = matrix * 1.0
+    a[a.sum(axis=1) == 0, 0] = 1
+    found = tamis.decide(a, dim, time_limit=2, solvers=False)
+    if found.witness is not None:
+        assert found.witness.dim == found.upper and produces(a, found.witness)
+    if found.lower > 1:
+        assert found.refutation.dim == found.lower - 1
+        assert refutes(a, found.refutation.data) and found.refutation.check(a)
+    if dim is None:
+        assert (found.verdict == "yes") == (found.lower == found.upper)
+    else:
+        expected = {"yes": found.upper is not None and found.upper <= dim, "no": found.lower > dim}
+        assert expected.get(found.verdict, not any(expected.values()))
 
 
 KNOWN = {

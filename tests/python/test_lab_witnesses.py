@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import tamis
 from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from refutations import exact
 
 PATTERN = ROOT / "data" / "pattern-32.mtx"
@@ -43,7 +46,7 @@ def exact_margin(a, logits, eps1=0.1, eps2=1.0, causal=False, weak=False):
         if not weak:
             off = [line[j] - Fraction(math.log(values[j])) for j in ones]
             slacks.append(eps2 - float(max(off) - min(off)) if len(ones) > 1 else math.inf)
-    return min(slacks)
+    return min(slacks, default=math.inf)
 
 
 def close(margin, true):
@@ -85,6 +88,26 @@ def test_what_realise_finds_produces_the_pattern(case):
     assert checked.holds and bool(checked) and checked.margin == found.margin
     assert (found.witness.x is not None) == ("hidden" in options)
     assert any(one.verified for one in found.attempts)
+
+
+@given(
+    arrays.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 5), st.integers(1, 5)),
+        elements=st.just(0.0) | st.floats(0.25, 4),
+    ),
+    st.sampled_from([{}, dict(weak=True), dict(eps1=0.3, eps2=0.2)]),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_small_pattern_is_realised_or_said_not_to_be(a, conditions):
+    a[a.sum(axis=1) == 0, 0] = 1
+    found = tamis.realise(a, steps=50, **conditions)
+    if found:
+        ((q, k),) = forms(found.witness)
+        true = exact_margin(a, q @ k.T, **conditions)
+        assert true > 0 and (found.margin == true or close(found.margin, true))
+    else:
+        assert all(attempt.why for attempt in found.attempts)
 
 
 def test_realise_agrees_with_the_program(tmp_path):
