@@ -111,11 +111,14 @@ def test_outputs_may_be_rounded_to_the_callers_type(dtype):
 
 
 @pytest.mark.parametrize("budget", [None, "mass:0.1"])
-def test_outputs_may_replace_the_queries(budget):
-    q, k, v = case(8, TOKENS, queries=3, value_dim=32)
-    expected = tamis.attend(q, k, v, budget).out
-    same_bits(tamis.attend(q, k, v, budget, out=q).out, expected)
-    same_bits(q, expected)
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_outputs_may_lie_on_the_queries(budget, shift):
+    _, k, v = case(8, TOKENS, value_dim=32)
+    memory = numbers(9, (4 + shift, 3, 32))
+    q, out = memory[:4], memory[shift:]
+    expected = tamis.attend(q.copy(), k, v, budget).out
+    same_bits(tamis.attend(q, k, v, budget, out=out).out, expected)
+    same_bits(memory[shift:], expected)
 
 
 class Lent:
