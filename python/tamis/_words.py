@@ -45,6 +45,9 @@ class Names:
         return _name(self._columns, j)
 
 
+NamesOf = Callable[[Sequence[int]], str]
+
+
 def _name(names: list[str], i: int) -> str:
     return printable(names[i]) if i < len(names) else str(i)
 
@@ -128,7 +131,7 @@ def _solver(names: Names, claim: dict[str, Any]) -> str:
     return f"The word of a solver, not a proof ({runs})."
 
 
-def _sides(names: Names, claim: dict[str, Any]) -> tuple[Callable, Callable]:
+def _sides(names: Names, claim: dict[str, Any]) -> tuple[NamesOf, NamesOf]:
     """What names the elements and the cuts of a claim."""
     return (names.columns, names.rows) if claim["of_columns"] else (names.rows, names.columns)
 

@@ -83,7 +83,7 @@ class Decision:
             return f"d_min = {self.upper}{solver}"
         if self.verdict == "no":
             return f"no: not in {_columns(self.asked)}{solver}; {bounds}"
-        if self.upper < self.asked:
+        if self.upper != self.asked:
             return f"yes: in {_columns(self.upper)}, so in {self.asked} as well"
         return f"yes: in {_columns(self.upper)}"
 
@@ -138,7 +138,7 @@ class Decision:
         return facts + _html.table(("tried", "columns", "seconds", "outcome"), rows, words=(0, 3))
 
 
-def _columns(count: int) -> str:
+def _columns(count: int | None) -> str:
     return f"{count} column{'' if count == 1 else 's'}"
 
 
@@ -216,7 +216,7 @@ def decide(
         upper=made["upper"],
         witness=found,
         refutation=refutation,
-        verification=found and verification_of(made["verification"], found, weak),
+        verification=verification_of(made["verification"], found, weak),
         evidence=_evidence(made, target, refutation),
         trials=[Trial(**trial) for trial in made["trials"]],
         seconds=made["seconds"],

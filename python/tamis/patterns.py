@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import _html, _plots, _tamis
-from ._calls import Path, Progress
+from ._arguments import integer, number
+from ._calls import Path, Progress, seed_of
 from .error import Error
 from .traces import Trace, load_trace
 
@@ -198,11 +199,12 @@ def _from_places(
         if places.size > 0 and places.dtype.kind not in "iu":
             raise Error(f"the {name} of the pattern have type {places.dtype}; give integers")
     if shape is None:
-        shape = tuple(int(places.max()) + 1 if places.size else 0 for places in (row, column))
-    for name, places, size in (("row", row, shape[0]), ("column", column, shape[1])):
+        shape = (int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
+    rows, columns = (integer(side, "shape") for side in shape)
+    for name, places, size in (("row", row, rows), ("column", column, columns)):
         if places.size and (places.min() < 0 or places.max() >= size):
             raise Error(f"a nonzero has a {name} outside 0 … {size - 1}, the pattern's shape")
-    for name, names, size in (("row", row_names, shape[0]), ("column", column_names, shape[1])):
+    for name, names, size in (("row", row_names, rows), ("column", column_names, columns)):
         if names and len(names) != size:
             raise Error(f"there are {len(names)} names for {size} {name}s; give one for each")
     nonzero = value != 0
@@ -216,11 +218,11 @@ def _from_places(
             "each may be given once",
             "input",
         )
-    start = np.zeros(int(shape[0]) + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=int(shape[0])), out=start[1:])
+    start = np.zeros(rows + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=rows), out=start[1:])
     return _tamis.make_pattern(
-        int(shape[0]),
-        int(shape[1]),
+        rows,
+        columns,
         start,
         column,
         value.astype(np.float64),
@@ -250,37 +252,50 @@ def pattern_of(given: Any) -> Pattern:
     return Pattern.from_array(given)
 
 
+def _random(n: int, k: int, gamma: float, seed: int) -> tuple[int, int, float, int]:
+    return integer(n, "n"), integer(k, "k"), number(gamma, "gamma"), seed_of(seed)
+
+
 def permutations_pattern(n: int, k: int, gamma: float = 1, seed: int = 0) -> Pattern:
     """Returns the union of k random n × n permutation matrices. Each nonzero is 1 or γ by a fair
     coin, as in the paper's experiments.
     """
-    return Pattern(_tamis.permutations_pattern(n, k, gamma, seed), f"{k} permutations of {n}")
+    return Pattern(
+        _tamis.permutations_pattern(*_random(n, k, gamma, seed)), f"{k} permutations of {n}"
+    )
 
 
 def causal_pattern(n: int, k: int, gamma: float = 1, seed: int = 0) -> Pattern:
     """Returns an n × n pattern with min(k, i + 1) distinct random columns j ≤ i in row i. Each
     nonzero is 1 or γ by a fair coin.
     """
-    return Pattern(_tamis.causal_pattern(n, k, gamma, seed), f"causal, {k} of {n} in a row")
+    return Pattern(
+        _tamis.causal_pattern(*_random(n, k, gamma, seed)), f"causal, {k} of {n} in a row"
+    )
 
 
 def banded_pattern(n: int, reach: int, causal: bool = False) -> Pattern:
     """Returns an n × n pattern with ones where |i − j| ≤ reach, or 0 ≤ i − j ≤ reach if causal."""
-    return Pattern(_tamis.banded_pattern(n, reach, causal), f"band of reach {reach}")
+    return Pattern(
+        _tamis.banded_pattern(integer(n, "n"), integer(reach, "reach"), causal),
+        f"band of reach {reach}",
+    )
 
 
 def block_pattern(n: int, size: int, causal: bool = False) -> Pattern:
     """Returns an n × n pattern with ones where i and j are in the same block of `size` indices, and
     where also j ≤ i if causal.
     """
-    return Pattern(_tamis.block_pattern(n, size, causal), f"blocks of {size}")
+    return Pattern(
+        _tamis.block_pattern(integer(n, "n"), integer(size, "size"), causal), f"blocks of {size}"
+    )
 
 
 def pairs_pattern(n: int) -> Pattern:
     """Returns one row with two ones for each of the n(n − 1)/2 pairs of n columns, as in the LIMIT
     dataset (arXiv 2508.21038).
     """
-    return Pattern(_tamis.pairs_pattern(n), f"pairs of {n}")
+    return Pattern(_tamis.pairs_pattern(integer(n, "n")), f"pairs of {n}")
 
 
 def top_keys_pattern(trace: Trace | Path, layer: int, head: int, k: int) -> Pattern:
@@ -288,5 +303,7 @@ def top_keys_pattern(trace: Trace | Path, layer: int, head: int, k: int) -> Patt
     these weights. Columns are all keys of the head.
     """
     opened = trace if isinstance(trace, Trace) else load_trace(trace)
-    made = _tamis.top_keys_pattern(opened._handle, layer, head, k)
+    made = _tamis.top_keys_pattern(
+        opened._handle, integer(layer, "layer"), integer(head, "head"), integer(k, "k")
+    )
     return Pattern(made, f"{opened.path}, layer {layer}, head {head}, {k} heaviest keys")

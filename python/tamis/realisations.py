@@ -215,7 +215,7 @@ def realise(
     found = None if made["witness"] is None else Witness._from(made["witness"])
     return Realisation(
         witness=found,
-        verification=found and verification_of(made["verification"], found, conditions),
+        verification=verification_of(made["verification"], found, conditions),
         method=made["method"] if found else None,
         dim=made["dim"] if found else None,
         redraws=made["redraws"],

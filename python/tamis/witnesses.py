@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from . import _html, _tamis
-from ._calls import Path, Progress
+from ._calls import Path, Progress, threads_of
 from ._tensors import numpy_of, parts_of
 from .error import Error
 from .patterns import Pattern, pattern_of
 from .refutations import Refutation, RefutationCheck, load_refutation, looks_like_refutation
 
 ARITHMETICS = ("f32", "f64", "exact")
+FORMS = (("q", "k"), ("x", "w_q", "w_k"), ("q", "k", "x", "w_q", "w_k"))
+"""The tensors that make a witness complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,14 @@ class Witness:
             for name, array in given.items()
             if array is not None
         }
+        for name, (_, shape, _) in parts.items():
+            if len(shape) != 2:
+                raise Error(f"{name} has {len(shape)} axes; it must be a matrix, which has 2")
+        if tuple(parts) not in FORMS:
+            raise Error(
+                f"the witness has {', '.join(parts) or 'nothing'}; give q and k, or x, w_q and "
+                "w_k, or all five"
+            )
         self._take(
             _tamis.make_witness(parts, (made_for or Conditions())._tuple(), {**(made_by or {})})
         )
@@ -238,8 +248,14 @@ class Verification:
         return _html.table(heading, rows, caption, words=(0, 1))
 
 
-def verification_of(made: dict[str, Any], witness: Witness, conditions: Conditions) -> Verification:
-    """Makes a verification of what the module returned."""
+def verification_of(
+    made: dict[str, Any], witness: Witness | None, conditions: Conditions
+) -> Verification | None:
+    """Makes a verification of what the module returned, or None if there is no witness."""
+    return None if witness is None else _verification(made, witness, conditions)
+
+
+def _verification(made: dict[str, Any], witness: Witness, conditions: Conditions) -> Verification:
     return Verification(
         {name: Checked(**made[name]) for name in ARITHMETICS},
         made["norm_product"],
@@ -283,17 +299,19 @@ def verify(
                 "conditions"
             )
         return witness.check(target)
-    if isinstance(witness, tuple):
+    if isinstance(witness, tuple) and len(witness) == 2:
         witness = Witness(*witness)
     if not isinstance(witness, Witness):
         witness = getattr(witness, "witness", witness)
         if not isinstance(witness, Witness):
             raise Error(
-                f"the witness is {'a ' if witness is not None else ''}{type(witness).__name__}; "
-                "give a Witness, (q, k), a Refutation, a path, or a result that has a witness"
+                f"the witness is of type {type(witness).__name__}; give a Witness, (q, k), a "
+                "Refutation, a path, or a result that has a witness"
             )
     conditions = conditions_of(
         eps1, eps2, causal, weak, witness.made_for if as_claimed else Conditions()
     )
-    made = _tamis.verify(target._handle, witness._handle, conditions._tuple(), threads, progress)
-    return verification_of(made, witness, conditions)
+    made = _tamis.verify(
+        target._handle, witness._handle, conditions._tuple(), threads_of(threads), progress
+    )
+    return _verification(made, witness, conditions)
