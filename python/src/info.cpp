@@ -16,7 +16,7 @@ namespace {
 
 namespace nb = nanobind;
 
-nb::dict info() {
+nb::typed<nb::dict, nb::str, nb::any> info() {
   nb::dict found;
   found["version"] = std::string(version());
   found["target"] = std::string(target());

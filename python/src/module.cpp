@@ -10,7 +10,7 @@
 
 NB_MODULE(_tamis, module) {
   module.doc() = "The compiled part of the package tamis; import tamis instead.";
-  module.attr("__version__") = std::string(tamis::version());
+  module.attr("version") = std::string(tamis::version());
   tamis::python::declare_error();
   tamis::python::declare_info(module);
   tamis::python::declare_cache(module);

@@ -1,6 +1,6 @@
 """Sparse self-attention with a proof for each query: a KV cache, profiles, witnesses."""
 
-from ._tamis import __version__
+from ._tamis import version as __version__
 from .attention import Attention
 from .budget import parse_budget
 from .cache import Cache, Heads, Options

@@ -72,7 +72,7 @@ class Attention:
         codes = None if found is None or field not in (found.dtype.names or ()) else found[field]
         if codes is None:
             raise AttributeError(f"these certificates have no field {field!r}")
-        return np.array(words)[codes]
+        return np.take(np.array(words), codes)
 
     def summary(self) -> dict[str, tuple[float, float]]:
         """The median and the 90th percentile, over all queries, of tau, of error and, where a

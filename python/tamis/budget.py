@@ -25,11 +25,9 @@ def budgets_of(budget: str | Iterable[str]) -> list[str]:
     """Returns one budget for all heads, or one for each, as a list."""
     if isinstance(budget, str):
         return [budget]
-    try:
-        found = list(budget)
-    except TypeError:
-        found = [budget]
-    return [_text(each, "budget") for each in found]
+    if not isinstance(budget, Iterable):
+        raise Error(f"budget is {budget!r}; it must be text, such as 'mass:0.05', or a list of it")
+    return [_text(each, "budget") for each in budget]
 
 
 def _text(value: Any, name: str) -> str:

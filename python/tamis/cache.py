@@ -105,7 +105,7 @@ class Cache:
             integer(capacity, "capacity"),
             integer(threads, "threads", 0, _LARGEST_INT),
         )
-        self._cache = _tamis.Cache(*self._heads, *self._options)
+        self._cache = _tamis.Cache(**self._heads._asdict(), **self._options._asdict())
         self._had_sequences = False
 
     def __repr__(self) -> str:
@@ -128,12 +128,12 @@ class Cache:
     @property
     def nbytes(self) -> int:
         """The bytes that keys and values take, with the lists of their pages."""
-        return self._cache.bytes()
+        return self._cache.nbytes()
 
     @property
     def free_nbytes(self) -> int:
         """The part of `nbytes` that is kept for tokens to come."""
-        return self._cache.free_bytes()
+        return self._cache.free_nbytes()
 
     def __len__(self) -> int:
         """The number of sequences."""

@@ -68,7 +68,8 @@ def attend(
     sequences, query_heads, _, key_dim = q_rows.shape
     scale = default_scale(key_dim) if scale is None else number(scale, "scale")
     if budget is None:
-        return dense(q, *given.values(), axes, sees, scale, threads, out, bool(certificates))
+        arrays = given["q"], given["k"], given["v"]
+        return dense(q, *arrays, axes, sees, scale, threads, out, bool(certificates))
 
     types = {given["k"].dtype, given["v"].dtype}
     cache = Cache(
@@ -81,10 +82,9 @@ def attend(
         dtype=dtype or (types.pop() if len(types) == 1 else "f32"),
         threads=threads,
     )
-    names = range(sequences)
-    for name in names:
-        cache.add(name)
-    batch = names if axes.batch else None
+    batch = range(sequences) if axes.batch else None
+    for sequence in range(sequences):
+        cache.add(sequence)
     cache.append(k, v, sequences=batch, layout=layout)
     return cache.attend(
         q,

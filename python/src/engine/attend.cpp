@@ -76,7 +76,8 @@ void attend_over(const BoundCache& self, const std::vector<Sequence>& sequences,
 }
 
 /// Where NumPy finds the members of a Certificate: {name: (type, offset)}, and its size.
-nb::tuple certificate_layout() {
+nb::typed<nb::tuple, nb::typed<nb::dict, nb::str, nb::typed<nb::tuple, nb::str, int>>, int>
+certificate_layout() {
   nb::dict fields;
   const auto add = [&fields](const char* name, const char* type, std::size_t offset) {
     fields[name] = nb::make_tuple(type, offset);

@@ -120,8 +120,8 @@ void declare_cache(nb::module_& module) {
           },
           arg("sequence"))
       .def("sequences", [](const BoundCache& self) { return self.cache.sequences(); })
-      .def("bytes", [](const BoundCache& self) { return self.cache.bytes(); })
-      .def("free_bytes", [](const BoundCache& self) { return self.cache.free_bytes(); })
+      .def("nbytes", [](const BoundCache& self) { return self.cache.bytes(); })
+      .def("free_nbytes", [](const BoundCache& self) { return self.cache.free_bytes(); })
       .def("append", &append, arg("sequences"), arg("tokens"), arg("keys"), arg("keys_bf16"),
            arg("values"), arg("values_bf16"))
       .def(
