@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -134,7 +135,7 @@ def _line(head: dict[str, Any]) -> list[str]:
         number(head["effective_support"]["median"]),
         _mass(head["sink"]["median"]),
         percent(power["held_out"]["rate"]) if calibrated else "–",
-        head["budget"],
+        re.sub(r"\d+\.\d+", lambda digits: f"{float(digits[0]):.4g}", head["budget"]),
     ]
 
 
