@@ -59,6 +59,10 @@ test: deps ## unit tests, a program against the installed library, the command l
 	@TAMIS_PROGRAM=$(CURDIR)/build/dev/cli/tamis PYTHONPATH=$(CURDIR)/build/dev/python \
 	  $(python) -m pytest -q tests/python
 
+# It compiles everything once more and downloads NumPy, and so takes too long for make test.
+wheel: deps ## a wheel of the Python package in out/wheel, tried where nothing else is
+	@JOBS=$(JOBS) tools/wheel.sh $(python) out/wheel
+
 sanitize: deps-dev ## unit tests (not the longest) and fuzz corpora, sanitized by g++ -O0 and clang
 	@$(call build,asan-ubsan)
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan-ubsan -j $(JOBS)
@@ -119,4 +123,4 @@ lint: deps-dev ## format, includes, clang-tidy, shellcheck and ruff, changing no
 clean: ## delete what was built; keeps .venv and the peers
 	@rm -rf build out
 
-.PHONY: help deps deps-dev demo build test sanitize bench bench-sieve bench-trace bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean
+.PHONY: help deps deps-dev demo build test wheel sanitize bench bench-sieve bench-trace bench-profile bench-dmin bench-executor bench-realise sweeps fuzz campaign format lint clean

@@ -34,6 +34,11 @@ nb::typed<nb::dict, nb::str, nb::any> info() {
 
 }  // namespace
 
-void declare_info(nb::module_& module) { module.def("info", &info); }
+void declare_info(nb::module_& module) {
+  module.def(
+      "info", &info,
+      "Returns the version, the sets of kernels and whether each runs here, the one in use,\n"
+      "the number of cores, the threads that calls use, and the libraries in this build.");
+}
 
 }  // namespace tamis::python

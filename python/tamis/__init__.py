@@ -1,5 +1,6 @@
 """Sparse self-attention with a proof for each query: a KV cache, profiles, witnesses."""
 
+from ._tamis import info
 from ._tamis import version as __version__
 from .attention import Attention
 from .budget import parse_budget
@@ -7,7 +8,6 @@ from .cache import Cache, Heads, Options
 from .decisions import Decision, decide
 from .error import Error
 from .frontiers import Frontier, frontier
-from .info import info
 from .one_off import attend
 from .patterns import (
     Pattern,
