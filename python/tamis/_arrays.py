@@ -11,6 +11,7 @@ from .error import Error
 
 FLOATS = ("f32", "f16", "bf16")
 _NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64"}
+_NATIVE = {np.dtype(name): _NAMES[name] for name in ("float32", "float16")}  # found sooner
 _CPU = 1  # kDLCPU of DLPack
 
 
@@ -111,5 +112,5 @@ def _of_protocols(value: Any, name: str) -> Array:
 
 
 def _named(data: npt.NDArray[Any]) -> Array:
-    dtype = _NAMES.get(data.dtype.name, data.dtype.name)
+    dtype = _NATIVE.get(data.dtype) or _NAMES.get(data.dtype.name, data.dtype.name)
     return Array(data.view(np.uint16) if dtype == "bf16" else data, dtype)
