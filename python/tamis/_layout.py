@@ -98,9 +98,8 @@ class Batch:
             )
 
     def counts(self, array: AnyArray, name: str) -> list[int]:
-        """Returns how many tokens or queries of `array` each sequence has; it is the argument
-        `name`, as `Layout.keys` returns it."""
-        sequences, _, rows, _ = array.shape
+        """Returns how many tokens or queries each sequence has of `array`, the argument `name`."""
+        rows = array.shape[-2 if self.layout.heads_lead else -3]
         if self._counts is not None:
             if sum(self._counts) != rows:
                 raise Error(
@@ -108,6 +107,7 @@ class Batch:
                     f"{sum(self._counts)}"
                 )
             return self._counts
+        sequences = array.shape[0] if self.layout.batch else 1
         if sequences != len(self.names):
             raise Error(f"{name} has {sequences} sequences; {len(self.names)} are named")
         return [rows] * sequences

@@ -189,17 +189,18 @@ class Cache:
         (31, 31)
         """
         batch = Batch(layout, sequence, sequences, tokens, "tokens")
-        lent: list[Any] = []
-        for name, given in (("keys", keys), ("values", values)):
-            array = array_of(given, name)
-            batch.layout.check(array.data, name)
-            lent += [batch.layout.keys(array.data), array.is_bf16]
-        counts = batch.counts(lent[0], "keys")
+        k, v = array_of(keys, "keys"), array_of(values, "values")
+        batch.layout.check(k.data, "keys")
+        batch.layout.check(v.data, "values")
+        counts = batch.counts(k.data, "keys")
+        rows = batch.layout.keys
         is_first = sequences is None and batch.names == [0] and not self._had_sequences
         if is_first:
             self.add(0)
         try:
-            self._cache.append(batch.names, counts, *lent)
+            self._cache.append(
+                batch.names, counts, rows(k.data), k.is_bf16, rows(v.data), v.is_bf16
+            )
         except BaseException:
             if is_first:
                 self.remove(0)
@@ -277,7 +278,7 @@ class Cache:
         array = array_of(q, "q")
         given = array.data
         axes.check(given, "q")
-        counts = batch.counts(axes.keys(given), "q")
+        counts = batch.counts(given, "q")
         rows = axes.queries(given)
         written = Output(out, axes, (*given.shape[:-1], self._heads.value_dim), rows)
         lse = np.empty(rows.shape[:2], np.float32)
