@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._tamis import printable
+from ._tensors import Array
 from .error import Error
 
 if TYPE_CHECKING:
@@ -31,17 +32,15 @@ def altair() -> Any:
     return altair
 
 
-def profile(made: "Profile", what: str, eps: float) -> Any:
-    """Returns one of the charts of a profile."""
-    from .profiles import of_eps
-
-    charts = {"growth": _growth, "laws": _laws, "collapse": _collapse}
-    if what not in charts:
-        raise Error(f"what is {what!r}; it must be one of {', '.join(charts)}")
-    heads = [{**head, **of_eps(head, eps)} for head in made.heads]
+def profile(made: "Profile", what: str, eps: float, heads: list[dict[str, Any]]) -> Any:
+    """Returns one of the charts of a profile. `heads` are its heads with the members of this ε."""
+    if what == "growth":
+        return _growth(made, heads, eps)
+    if what == "laws":
+        return _laws(made, heads, eps)
     if what == "collapse":
         return _collapse(made)
-    return charts[what](made, heads, eps)
+    raise Error(f"what is {what!r}; it must be 'growth', 'laws' or 'collapse'")
 
 
 def _title(made: "Profile", text: str) -> Any:
@@ -167,7 +166,7 @@ def _collapse(made: "Profile") -> Any:
             .encode(
                 x=_log(alt.X, "n:Q", "keys seen, n", nice=False, padding=8),
                 y=alt.Y("median:Q", title="median over rows"),
-                color=alt.Color("layer:O", scale=alt.Scale(scheme="dark2")),
+                color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis")),
                 tooltip=["layer:O", "n:Q", "p10:Q", "median:Q", "p90:Q"],
             )
             .properties(width=200, height=160, title=name)
@@ -209,9 +208,9 @@ def realisation(drawn: "Pattern", witness: "Witness", conditions: "Conditions") 
 
 
 def _matrix(
-    row: np.ndarray,
-    column: np.ndarray,
-    value: np.ndarray,
+    row: Array,
+    column: Array,
+    value: Array,
     shape: tuple[int, int],
     quantity: str,
     title: str,
@@ -312,14 +311,14 @@ def frontier(drawn: "Frontier") -> Any:
             layers.append(line.mark_rule(color=colour, strokeDash=[2, 3]).encode(y=y))
             words = line.mark_text(align="left", dx=6, dy=dy, color=colour, x=0)
             layers.append(words.encode(y=y, text="name:N"))
-    bounds = ((theory.bound_6, "bound (6)"), (theory.bound_sharper, "sharper bound"))
-    for dim, name in bounds:
+    bounds = ((theory.bound_6, "bound (6)", -22), (theory.bound_sharper, "sharper bound", -10))
+    for dim, name, dy in bounds:
         if dim is not None and theory.paper_norm is not None:
             mark = alt.Chart(
                 alt.Data(values=[{"dim": dim, "value": theory.paper_norm, "name": name}])
             )
             layers.append(mark.mark_point(filled=True, color=GREY).encode(x=x, y=y))
-            layers.append(mark.mark_text(dy=12, color=GREY).encode(x=x, y=y, text="name:N"))
+            layers.append(mark.mark_text(dy=dy, color=GREY).encode(x=x, y=y, text="name:N"))
     rows, columns = drawn.pattern.shape
     return alt.layer(*layers).properties(
         width=440,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _arrays
 
@@ -12,10 +13,11 @@ _INTEGERS = {
 _INTEGERS["bool"] = "bool"
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
-Parts = tuple[str, tuple[int, ...], np.ndarray]
+Array = npt.NDArray[Any]
+Parts = tuple[str, tuple[int, ...], npt.NDArray[np.uint8]]
 
 
-def dtype_named(name: str) -> np.dtype:
+def dtype_named(name: str) -> np.dtype[Any]:
     """Returns the NumPy type of "f16", "bf16", "f32" or "f64". "bf16" needs the package ml_dtypes."""
     if name != "bf16":
         return np.dtype(_FLOATS[name])
@@ -25,10 +27,11 @@ def dtype_named(name: str) -> np.dtype:
         raise ImportError(
             "NumPy has no bfloat16; arrays of that type need: pip install ml_dtypes"
         ) from error
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
-def numpy_of(tensor: tuple[np.ndarray, str, tuple[int, ...]]) -> np.ndarray:
+def numpy_of(tensor: tuple[npt.NDArray[np.uint8], str, tuple[int, ...]]) -> Array:
     """Returns what the module calls a tensor, (bytes, type, shape), as a NumPy array."""
     data, dtype, shape = tensor
     return data.view(dtype_named(dtype)).reshape(shape)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _html, _plots, _tamis
-from ._arguments import integer, number
+from ._arguments import integer, number, path_of
 from ._calls import Path, Progress, seed_of
+from ._tensors import Array
 from .error import Error
 from .traces import Trace, load_trace
 
@@ -29,7 +30,15 @@ class Pattern:
         self._handle = handle
         self.name = name
         """The file that the pattern was read from, or how it was made."""
-        self._figures: dict[str, Any] = handle.figures()
+        self.k_rows: int
+        """The most nonzeros of a row."""
+        self.k_columns: int
+        """The most nonzeros of a column."""
+        self.gamma: float
+        """The largest ratio of two nonzeros of a row; infinite if it is beyond f64."""
+        self.causal: bool
+        """Whether the pattern is square, with nothing above the diagonal."""
+        self.k_rows, self.k_columns, self.gamma, self.causal = handle.figures()
 
     @classmethod
     def from_array(
@@ -77,26 +86,6 @@ class Pattern:
         return max(self.k_rows, self.k_columns)
 
     @property
-    def k_rows(self) -> int:
-        """The most nonzeros of a row."""
-        return self._figures["k_rows"]
-
-    @property
-    def k_columns(self) -> int:
-        """The most nonzeros of a column."""
-        return self._figures["k_columns"]
-
-    @property
-    def gamma(self) -> float:
-        """The largest ratio of two nonzeros of a row; infinite if it is beyond f64."""
-        return self._figures["gamma"]
-
-    @property
-    def causal(self) -> bool:
-        """Whether the pattern is square, with nothing above the diagonal."""
-        return self._figures["causal"]
-
-    @property
     def row_names(self) -> list[str]:
         """The names of the rows, for qrels the topics; empty if they have none."""
         return self._handle.row_names
@@ -111,13 +100,13 @@ class Pattern:
         """Topics without a relevant document that were left out (`load_pattern`)."""
         return self._handle.dropped
 
-    def to_coo(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    def to_coo(self) -> tuple[Array, tuple[Array, Array]]:
         """Returns (values, (rows, columns)), which SciPy's sparse matrices are made from."""
         counts = np.diff(self._handle.row_start)
         rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), counts)
         return self._handle.value, (rows, self._handle.column)
 
-    def to_array(self) -> np.ndarray:
+    def to_array(self) -> Array:
         """Returns the whole matrix in f64, zeros included."""
         value, places = self.to_coo()
         array = np.zeros(self.shape)
@@ -126,7 +115,7 @@ class Pattern:
 
     def save(self, path: Path) -> None:
         """Writes a Matrix Market file, in which rows and columns have no names."""
-        _tamis.write_pattern(os.fsencode(path), self._handle)
+        _tamis.write_pattern(path_of(path), self._handle)
 
     def plot(self) -> Any:
         """Returns an Altair chart of where the nonzeros are."""
@@ -140,7 +129,7 @@ class Pattern:
             for name in ("row_start", "column", "value")
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # equal patterns may have different names
 
     def __repr__(self) -> str:
         return (
@@ -238,7 +227,7 @@ def load_pattern(
     relevant documents become ones. `drop_empty` leaves out topics of qrels that have no relevant
     document; they are in `Pattern.dropped`.
     """
-    return Pattern(_tamis.read_pattern(os.fsencode(path), drop_empty, progress), os.fspath(path))
+    return Pattern(_tamis.read_pattern(path_of(path), drop_empty, progress), os.fspath(path))
 
 
 def pattern_of(given: Any) -> Pattern:

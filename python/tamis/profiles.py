@@ -1,16 +1,14 @@
 """Profiles: how sparse each head's attention is, and by which law that grows with context."""
 
 import json
-import os
 import re
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from . import _html, _plots, _tamis
-from ._arguments import integer, integers, number
+from ._arguments import integer, integers, number, path_of
 from ._calls import Path, Progress, seed_of, threads_of
+from ._tensors import Array
 from .traces import Trace, load_trace
 
 
@@ -20,31 +18,22 @@ class Profile:
     """
 
     def __init__(
-        self, handle: _tamis.Profile, rows: dict[int, dict[str, np.ndarray]] | None = None
+        self, handle: _tamis.Profile, rows: dict[int, dict[str, Array]] | None = None
     ) -> None:
         """Use `profile` or `load_profile`."""
         self._handle = handle
         self._text = handle.text()
         self.data: dict[str, Any] = json.loads(self._text)
         """The members of the file. What could not be computed is None."""
+        self.heads: list[dict[str, Any]] = self.data["heads"]
+        """One entry per head, by layer and head: k_eps, law, alpha, C, budget and so on."""
+        self.layers: list[dict[str, Any]] = self.data["layers"]
+        """One entry per layer: its number, input bound and collapse."""
+        self.eps: list[float] = self.data["eps"]
+        """The shares of mass that may be left out."""
         self.rows = rows or {}
         """The figures of every row by layer and name, as `tamis profile --rows` writes them: arrays
         [heads, queries, …]. Empty unless `profile` was asked for them."""
-
-    @property
-    def heads(self) -> list[dict[str, Any]]:
-        """One entry per head, by layer and head: k_eps, law, alpha, C, budget and so on."""
-        return self.data["heads"]
-
-    @property
-    def layers(self) -> list[dict[str, Any]]:
-        """One entry per layer: its number, input bound and collapse."""
-        return self.data["layers"]
-
-    @property
-    def eps(self) -> list[float]:
-        """The shares of mass that may be left out."""
-        return self.data["eps"]
 
     def head(self, layer: int, head: int, eps: float | None = None) -> dict[str, Any]:
         """Returns the entry of one head. The members that depend on ε are those of `eps`, by
@@ -61,7 +50,7 @@ class Profile:
 
     def save(self, path: Path) -> None:
         """Writes the profile as JSON, which `load_profile` and the budget profile:FILE read."""
-        _tamis.write_profile(os.fsencode(path), self._handle)
+        _tamis.write_profile(path_of(path), self._handle)
 
     def compare(self, other: "Profile") -> list[dict[str, Any]]:
         """Compares every head with the same head of `other`, at the first ε. Returns for each:
@@ -77,7 +66,9 @@ class Profile:
         "laws"      the law and exponent C of every head
         "collapse"  top-1 mass, effective support and sink mass against n for every layer
         """
-        return _plots.profile(self, what, self.eps[0] if eps is None else eps)
+        shown = self.eps[0] if eps is None else eps
+        heads = [{**head, **of_eps(head, shown)} for head in self.heads]
+        return _plots.profile(self, what, shown, heads)
 
     def __repr__(self) -> str:
         data = self.data
@@ -104,10 +95,11 @@ def of_eps(head: dict[str, Any], eps: float) -> dict[str, Any]:
     """Returns the members of a head's entry that depend on ε, for one of the profile's ε."""
     if head["eps"] == eps:
         return head
-    for entry in head["other_eps"]:
+    others: list[dict[str, Any]] = head["other_eps"]
+    for entry in others:
         if entry["eps"] == eps:
             return entry
-    known = ", ".join(f"{e['eps']:g}" for e in (head, *head["other_eps"]))
+    known = ", ".join(f"{e['eps']:g}" for e in (head, *others))
     raise KeyError(f"the profile was not made for eps {eps:g}; it has {known}")
 
 
@@ -200,4 +192,4 @@ def profile(
 
 def load_profile(path: Path) -> Profile:
     """Reads a profile that `Profile.save` or `tamis profile --out` wrote."""
-    return Profile(_tamis.read_profile(os.fsencode(path)))
+    return Profile(_tamis.read_profile(path_of(path)))

@@ -111,7 +111,7 @@ class Realisation:
         return self.verified
 
     def __repr__(self) -> str:
-        if not self.verified:
+        if self.witness is None:
             return f"Realisation(no witness found, {len(self.attempts)} attempts)"
         return (
             f"Realisation({self.dim} columns by {self.method}, norm product "
@@ -120,7 +120,7 @@ class Realisation:
 
     def _repr_html_(self) -> str:
         theory = self.theory
-        if self.verified:
+        if self.witness is not None:
             witness = (
                 f"{self.dim} columns by {self.method}, {self.witness.dtype}, verified in "
                 f"{', '.join(self.arithmetic)}"

@@ -1,12 +1,12 @@
 """Refutations: evidence that no queries and keys of a number of columns weakly produce a pattern."""
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from . import _html, _tamis
+from ._arguments import path_of
 from ._calls import Path
 from ._words import refutation_words
 from .patterns import Pattern, pattern_of
@@ -74,7 +74,8 @@ class Refutation:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The members of the file (docs/refutation.md)."""
-        return json.loads(self.to_json())
+        members: dict[str, Any] = json.loads(self.to_json())
+        return members
 
     @property
     def problem(self) -> str | None:
@@ -94,7 +95,7 @@ class Refutation:
 
     def save(self, path: Path) -> None:
         """Writes the format of docs/refutation.md."""
-        _tamis.write_refutation(os.fsencode(path), self._handle)
+        _tamis.write_refutation(path_of(path), self._handle)
 
     def __repr__(self) -> str:
         hidden = "" if self.hidden is None else f", hidden {self.hidden}"
@@ -114,7 +115,7 @@ class Refutation:
 
 def load_refutation(path: Path) -> Refutation:
     """Reads a refutation. The form is checked; `verify` or `Refutation.check` checks the claim."""
-    return Refutation(_tamis.read_refutation(os.fsencode(path)))
+    return Refutation(_tamis.read_refutation(path_of(path)))
 
 
 def looks_like_refutation(path: Path) -> bool:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _html, _tamis
-from ._arguments import integer
+from ._arguments import integer, path_of
 from ._calls import Path
-from ._tensors import dtype_named, numpy_of, parts_of
+from ._tensors import Array, dtype_named, numpy_of, parts_of
 from .error import Error
 
 TENSORS = ("q", "k", "v", "w_q", "w_k", "w_norm", "input_bound")
@@ -67,35 +67,35 @@ class TraceLayer:
     input_bound: float | None
     """B, with |x_ij| ≤ B for every entry of the layer's input."""
     _trace: _tamis.Trace
-    _read: dict[str, np.ndarray] = field(default_factory=dict)
+    _read: dict[str, Array] = field(default_factory=dict)
 
     @property
-    def q(self) -> np.ndarray:
+    def q(self) -> Array:
         """Queries, [query_heads, queries, head_dim]."""
         return self._data("q")
 
     @property
-    def k(self) -> np.ndarray:
+    def k(self) -> Array:
         """Keys, [kv_heads, tokens, head_dim]."""
         return self._data("k")
 
     @property
-    def v(self) -> np.ndarray:
+    def v(self) -> Array:
         """Values, [kv_heads, tokens, value_dim]."""
         return self._data("v")
 
     @property
-    def w_q(self) -> np.ndarray | None:
+    def w_q(self) -> Array | None:
         """Projections of the queries, [query_heads, hidden, head_dim], or None."""
         return self._weights("w_q")
 
     @property
-    def w_k(self) -> np.ndarray | None:
+    def w_k(self) -> Array | None:
         """Projections of the keys, [kv_heads, hidden, head_dim], or None."""
         return self._weights("w_k")
 
     @property
-    def w_norm(self) -> np.ndarray | None:
+    def w_norm(self) -> Array | None:
         """|scale|·‖W_Q W_Kᵀ‖_F of each query head, in f64, or None."""
         if not self.has_weight_norms:
             return None
@@ -103,7 +103,7 @@ class TraceLayer:
             self._read["w_norm"] = self._trace.read_weight_norms(self.layer)
         return self._read["w_norm"]
 
-    def _data(self, name: str) -> np.ndarray:
+    def _data(self, name: str) -> Array:
         if name not in self._read:
             data = self._trace.read(self.layer)
             # The module widens queries to f32, which every type of queries fits into exactly.
@@ -112,7 +112,7 @@ class TraceLayer:
             self._read["v"] = numpy_of(data["v"])
         return self._read[name]
 
-    def _weights(self, name: str) -> np.ndarray | None:
+    def _weights(self, name: str) -> Array | None:
         if not self.has_weights:
             return None
         if name not in self._read:
@@ -139,7 +139,7 @@ class Trace:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handle = _tamis.Trace(os.fsencode(path))
+        self._handle = _tamis.Trace(path_of(path))
         self.path = os.fspath(path)
         """The file, as it was named."""
         self._layers = {layer["layer"]: layer for layer in self._handle.layers}
@@ -191,12 +191,12 @@ class Trace:
         return self._handle.causal
 
     @property
-    def positions(self) -> np.ndarray:
+    def positions(self) -> Array:
         """The position of each query in the text, int64."""
         return self._handle.positions
 
     @property
-    def seen(self) -> np.ndarray:
+    def seen(self) -> Array:
         """The number of keys that each query sees, int64."""
         return self._handle.seen
 
@@ -279,15 +279,22 @@ def save_trace(
     gets its own name: what breaks a rule of the format is refused with the sentence that reading it
     would give, and whatever `path` was stays.
     """
-    _tamis.check_writable(os.fsencode(path))
-    target = os.fsdecode(_tamis.behind_links(os.fsencode(path)))
-    options = dict(causal=causal, scale=scale, rotary=rotary, metadata=metadata)
+    _tamis.check_writable(path_of(path))
+    target = os.fsdecode(_tamis.behind_links(path_of(path)))
     try:
         folder, name = os.path.split(target)
         with tempfile.TemporaryDirectory(prefix=".tamis-", dir=folder or ".") as beside:
             written = os.path.join(beside, name)
             with _naming(written, os.fspath(path)):
-                _write(written, layers, positions, **options)
+                _write(
+                    written,
+                    layers,
+                    positions,
+                    causal=causal,
+                    scale=scale,
+                    rotary=rotary,
+                    metadata=metadata,
+                )
             if os.path.exists(target):
                 os.chmod(written, os.stat(target).st_mode & 0o777)
             os.replace(written, target)
@@ -345,7 +352,7 @@ def _write(
             raise Error(f"metadata has {key!r}, which the format defines itself; leave it out")
         if not isinstance(key, str) or not isinstance(value, str):
             raise Error(f"metadata has {key!r}: {value!r}; keys and values must be strings")
-    encoded = os.fsencode(path)
+    encoded = path_of(path)
     _tamis.write_tensors(encoded, tensors, own | notes)
     _tamis.check_trace(encoded)
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _html, _tamis
+from ._arguments import path_of
 from ._calls import Path, Progress, threads_of
-from ._tensors import numpy_of, parts_of
+from ._tensors import Array, numpy_of, parts_of
 from .error import Error
 from .patterns import Pattern, pattern_of
 from .refutations import Refutation, RefutationCheck, load_refutation, looks_like_refutation
@@ -113,21 +114,26 @@ class Witness:
         tensors = {name: numpy_of(tensor) for name, tensor in handle.tensors.items()}
         for array in tensors.values():
             array.flags.writeable = False
-        self.q: np.ndarray | None = tensors.get("q")
-        self.k: np.ndarray | None = tensors.get("k")
-        self.x: np.ndarray | None = tensors.get("x")
-        self.w_q: np.ndarray | None = tensors.get("w_q")
-        self.w_k: np.ndarray | None = tensors.get("w_k")
+        self._tensors = tensors
+        self.q: Array | None = tensors.get("q")
+        self.k: Array | None = tensors.get("k")
+        self.x: Array | None = tensors.get("x")
+        self.w_q: Array | None = tensors.get("w_q")
+        self.w_k: Array | None = tensors.get("w_k")
 
     @property
     def dim(self) -> int:
         """The number of columns of q and k, else of w_q and w_k."""
-        return (self.w_q if self.q is None else self.q).shape[1]
+        return int(self._queries.shape[1])
 
     @property
     def dtype(self) -> str:
-        """The type of q, else of w_q: "float32" or "float64"."""
-        return (self.w_q if self.q is None else self.q).dtype.name
+        """The type of q, else of w_q: "f32" or "f64"."""
+        return f"f{8 * self._queries.itemsize}"
+
+    @property
+    def _queries(self) -> Array:
+        return self._tensors["q" if "q" in self._tensors else "w_q"]
 
     @property
     def made_for(self) -> Conditions:
@@ -139,16 +145,16 @@ class Witness:
         """Method, seed and other notes of the program that made it."""
         return self._handle.made_by
 
-    def logits(self) -> np.ndarray:
+    def logits(self) -> Array:
         """Returns L in f64, [rows, columns]: q·kᵀ, or x·w_q·w_kᵀ·xᵀ where there are no q and k."""
-        if self.q is not None:
-            return self.q.astype(np.float64) @ self.k.astype(np.float64).T
-        x, w_q, w_k = (array.astype(np.float64) for array in (self.x, self.w_q, self.w_k))
-        return (x @ w_q) @ (x @ w_k).T
+        f64 = {name: array.astype(np.float64) for name, array in self._tensors.items()}
+        if "q" in f64:
+            return f64["q"] @ f64["k"].T
+        return (f64["x"] @ f64["w_q"]) @ (f64["x"] @ f64["w_k"]).T
 
     def save(self, path: Path) -> None:
         """Writes the format of docs/witness.md."""
-        _tamis.write_witness(os.fsencode(path), self._handle)
+        _tamis.write_witness(path_of(path), self._handle)
 
     def __repr__(self) -> str:
         forms = ["q, k"] * (self.q is not None) + ["x, w_q, w_k"] * (self.x is not None)
@@ -165,7 +171,7 @@ class Witness:
 
 def load_witness(path: Path) -> Witness:
     """Reads a witness (docs/witness.md)."""
-    return Witness._from(_tamis.read_witness(os.fsencode(path)))
+    return Witness._from(_tamis.read_witness(path_of(path)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ def test_interrupts_are_seen_at_once(case):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout.readline() == "working\n"
+        begun = process.stdout.readline()
+        assert begun == "working\n", process.communicate()[1]
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         begin = time.monotonic()

@@ -119,6 +119,7 @@ def test_realise_agrees_with_the_program(tmp_path):
     found = tamis.realise(PATTERN, 4, steps=200)
     for name in ("verified", "method", "dim", "norm_product", "max_logit", "margin", "arithmetic"):
         assert getattr(found, name) == told[name]
+    assert found.witness.dtype == told["dtype"]
     for name in ("paper_norm", "norm_lower_bound", "bound_6", "bound_sharper"):
         assert getattr(found.theory, name) == told[name]
     found.save(tmp_path / "ours")

@@ -18,8 +18,8 @@ namespace {
 
 using namespace nb::literals;
 
-nb::list trials_list(const std::vector<lab::Trial>& trials) {
-  nb::list list;
+Dicts trials_list(const std::vector<lab::Trial>& trials) {
+  Dicts list;
   for (const lab::Trial& trial : trials) {
     nb::dict dict;
     dict["what"] = text(trial.what);
@@ -32,9 +32,9 @@ nb::list trials_list(const std::vector<lab::Trial>& trials) {
   return list;
 }
 
-nb::dict decide(const lab::Pattern& pattern, std::optional<std::int64_t> dim,
-                std::optional<std::int64_t> hidden, double time_limit, bool solvers, bool witness,
-                std::uint64_t seed, int threads, nb::object progress) {
+Dict decide(const lab::Pattern& pattern, std::optional<std::int64_t> dim,
+            std::optional<std::int64_t> hidden, double time_limit, bool solvers, bool witness,
+            std::uint64_t seed, int threads, nb::object progress) {
   const lab::DecideOptions options{.dim = dim,
                                    .hidden = hidden,
                                    .time_limit = time_limit,
@@ -72,7 +72,8 @@ void write(const nb::bytes& path, const lab::Refutation& refutation) {
 }
 
 /// (holds, why).
-nb::tuple check(const lab::Pattern& pattern, const lab::Refutation& refutation) {
+nb::typed<nb::tuple, bool, nb::str> check(const lab::Pattern& pattern,
+                                          const lab::Refutation& refutation) {
   const lab::RefutationCheck check = [&] {
     nb::gil_scoped_release release;
     return lab::check_refutation(pattern, refutation);

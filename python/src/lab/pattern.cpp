@@ -54,17 +54,14 @@ auto entries(std::vector<T> lab::Pattern::*member) {
 }
 
 auto names(std::vector<std::string> lab::Pattern::*member) {
-  return [member](const lab::Pattern& pattern) { return texts(pattern.*member); };
+  return [member](const lab::Pattern& pattern) -> Texts { return texts(pattern.*member); };
 }
 
-nb::dict figures(const lab::Pattern& pattern) {
+/// (k_rows, k_columns, gamma, causal).
+nb::typed<nb::tuple, int, int, double, bool> figures(const lab::Pattern& pattern) {
   const lab::PatternFigures figures = lab::figures_of(pattern);
-  nb::dict dict;
-  dict["k_rows"] = figures.most_per_row;
-  dict["k_columns"] = figures.most_per_column;
-  dict["gamma"] = figures.gamma;
-  dict["causal"] = figures.causal;
-  return dict;
+  return nb::make_tuple(figures.most_per_row, figures.most_per_column, figures.gamma,
+                        figures.causal);
 }
 
 void write(const nb::bytes& path, const lab::Pattern& pattern) {

@@ -16,7 +16,7 @@ namespace {
 using namespace nb::literals;
 
 /// The figures of a layer, in the shapes of the file that `tamis profile --rows` writes.
-nb::dict rows_dict(const lab::TraceLayer& layer, lab::RowFigures rows) {
+Dict rows_dict(const lab::TraceLayer& layer, lab::RowFigures rows) {
   const auto heads = static_cast<std::size_t>(layer.shape.query_heads);
   const auto queries = static_cast<std::size_t>(layer.shape.queries);
   const std::size_t eps = rows.eps.size();
@@ -42,11 +42,11 @@ nb::dict rows_dict(const lab::TraceLayer& layer, lab::RowFigures rows) {
 }
 
 /// (profile, figures of every row by layer). The figures are empty unless `keep_rows`.
-nb::tuple profile(const lab::Trace& trace, std::vector<double> eps, double delta,
-                  std::int64_t sinks, std::vector<std::int64_t> windows,
-                  std::vector<std::int64_t> layers, std::int64_t bins, double confidence,
-                  double significance, double material, std::int64_t resamples, std::uint64_t seed,
-                  int threads, bool keep_rows, nb::object progress) {
+nb::typed<nb::tuple, lab::Profile, nb::typed<nb::dict, int, Dict>> profile(
+    const lab::Trace& trace, std::vector<double> eps, double delta, std::int64_t sinks,
+    std::vector<std::int64_t> windows, std::vector<std::int64_t> layers, std::int64_t bins,
+    double confidence, double significance, double material, std::int64_t resamples,
+    std::uint64_t seed, int threads, bool keep_rows, nb::object progress) {
   const lab::ProfileOptions options{.rows = {std::move(eps), sinks, std::move(windows)},
                                     .delta = delta,
                                     .law = {.confidence = confidence,
@@ -72,8 +72,8 @@ nb::tuple profile(const lab::Trace& trace, std::vector<double> eps, double delta
   return nb::make_tuple(nb::cast(std::move(result)), rows);
 }
 
-nb::list compare(const lab::Profile& a, const lab::Profile& b) {
-  nb::list list;
+Dicts compare(const lab::Profile& a, const lab::Profile& b) {
+  Dicts list;
   for (const lab::HeadDifference& difference : lab::compare_profiles(a, b)) {
     const lab::KEpsProfile& of_a = difference.a->by_eps.front();
     const lab::KEpsProfile& of_b = difference.b->by_eps.front();

@@ -19,8 +19,8 @@ namespace {
 
 using namespace nb::literals;
 
-nb::list attempts_list(const std::vector<lab::Attempt>& attempts) {
-  nb::list list;
+Dicts attempts_list(const std::vector<lab::Attempt>& attempts) {
+  Dicts list;
   for (const lab::Attempt& attempt : attempts) {
     nb::dict dict;
     dict["method"] = lab::name_of(attempt.method);
@@ -35,11 +35,11 @@ nb::list attempts_list(const std::vector<lab::Attempt>& attempts) {
   return list;
 }
 
-nb::dict realise(const lab::Pattern& pattern, const std::string& method,
-                 const ConditionsTuple& conditions, std::optional<std::int64_t> dim,
-                 std::optional<double> max_norm, std::optional<std::int64_t> hidden,
-                 std::int64_t redraws, std::int64_t steps, std::uint64_t seed, int threads,
-                 nb::object progress) {
+Dict realise(const lab::Pattern& pattern, const std::string& method,
+             const ConditionsTuple& conditions, std::optional<std::int64_t> dim,
+             std::optional<double> max_norm, std::optional<std::int64_t> hidden,
+             std::int64_t redraws, std::int64_t steps, std::uint64_t seed, int threads,
+             nb::object progress) {
   const lab::RealiseOptions options{.method = lab::method_named(method),
                                     .conditions = conditions_of(conditions),
                                     .dim = dim,
@@ -70,7 +70,7 @@ nb::object columns_of(const lab::DimensionBound& bound) {
 
 /// What is known of every witness of the pattern. There are no bounds on the dimension of patterns
 /// that are not square, nor for weak conditions, and no `paper_norm` for these.
-nb::dict theory(const lab::Pattern& pattern, const ConditionsTuple& given) {
+Dict theory(const lab::Pattern& pattern, const ConditionsTuple& given) {
   const lab::Conditions conditions = conditions_of(given);
   nb::dict dict;
   dict["paper_norm"] =
@@ -88,9 +88,9 @@ nb::dict theory(const lab::Pattern& pattern, const ConditionsTuple& given) {
   return dict;
 }
 
-nb::list frontier(const lab::Pattern& pattern, const ConditionsTuple& conditions,
-                  std::vector<std::int64_t> dims, std::int64_t steps, std::uint64_t seed,
-                  int threads, nb::object progress) {
+Dicts frontier(const lab::Pattern& pattern, const ConditionsTuple& conditions,
+               std::vector<std::int64_t> dims, std::int64_t steps, std::uint64_t seed, int threads,
+               nb::object progress) {
   const lab::FrontierOptions options{.conditions = conditions_of(conditions),
                                      .dims = std::move(dims),
                                      .steps = steps,

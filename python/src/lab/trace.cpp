@@ -15,14 +15,8 @@ namespace {
 
 using namespace nb::literals;
 
-nb::dict metadata_dict(const lab::Metadata& metadata) {
-  nb::dict dict;
-  for (const auto& [key, value] : metadata) dict[text(key)] = text(value);
-  return dict;
-}
-
-nb::object rotary_of(const lab::Trace& trace) {
-  if (!trace.rotary()) return nb::none();
+std::optional<Dict> rotary_of(const lab::Trace& trace) {
+  if (!trace.rotary()) return std::nullopt;
   nb::dict dict;
   dict["theta"] = trace.rotary()->theta;
   dict["dims"] = trace.rotary()->dims;
@@ -30,7 +24,7 @@ nb::object rotary_of(const lab::Trace& trace) {
   return dict;
 }
 
-nb::dict layer_dict(const lab::TraceLayer& layer) {
+Dict layer_dict(const lab::TraceLayer& layer) {
   nb::dict dict;
   dict["layer"] = layer.layer;
   dict["query_heads"] = layer.shape.query_heads;
@@ -47,13 +41,13 @@ nb::dict layer_dict(const lab::TraceLayer& layer) {
   return dict;
 }
 
-nb::list layers_of(const lab::Trace& trace) {
-  nb::list list;
+Dicts layers_of(const lab::Trace& trace) {
+  Dicts list;
   for (const lab::TraceLayer& layer : trace.layers()) list.append(layer_dict(layer));
   return list;
 }
 
-nb::dict read(const lab::Trace& trace, std::int64_t number) {
+Dict read(const lab::Trace& trace, std::int64_t number) {
   const lab::TraceLayer& layer = trace.layer(number);
   lab::LayerData data = [&] {
     nb::gil_scoped_release release;
@@ -69,7 +63,8 @@ nb::dict read(const lab::Trace& trace, std::int64_t number) {
   return dict;
 }
 
-nb::dict read_weights(const lab::Trace& trace, std::int64_t number) {
+nb::typed<nb::dict, nb::str, TensorTuple> read_weights(const lab::Trace& trace,
+                                                       std::int64_t number) {
   lab::LayerWeights weights = [&] {
     nb::gil_scoped_release release;
     return trace.read_weights(trace.layer(number));
@@ -80,7 +75,7 @@ nb::dict read_weights(const lab::Trace& trace, std::int64_t number) {
   return dict;
 }
 
-nb::object read_weight_norms(const lab::Trace& trace, std::int64_t number) {
+Array<double> read_weight_norms(const lab::Trace& trace, std::int64_t number) {
   return array_of([&] {
     nb::gil_scoped_release release;
     return trace.read_weight_norms(trace.layer(number));
@@ -127,11 +122,11 @@ void declare_trace(nb::module_& m) {
                    [](const lab::Trace& trace) { return metadata_dict(trace.metadata()); })
       .def_prop_ro("tokens", &lab::Trace::tokens)
       .def_prop_ro("causal", &lab::Trace::causal)
-      .def_prop_ro("positions",
-                   [](const lab::Trace& trace) {
-                     return array_of(std::vector(trace.positions().begin(),  //
-                                                 trace.positions().end()));
-                   })
+      .def_prop_ro(
+          "positions",
+          [](const lab::Trace& trace) {
+            return array_of(std::vector(trace.positions().begin(), trace.positions().end()));
+          })
       .def_prop_ro("seen",
                    [](const lab::Trace& trace) {
                      return array_of(std::vector(trace.seen().begin(), trace.seen().end()));

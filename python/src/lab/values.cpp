@@ -18,7 +18,13 @@ DType dtype_named(const std::string& name) {
 
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
-nb::tuple tensor_tuple(lab::Tensor tensor) {
+nb::typed<nb::dict, nb::str, nb::str> metadata_dict(const lab::Metadata& metadata) {
+  nb::dict dict;
+  for (const auto& [key, value] : metadata) dict[text(key)] = text(value);
+  return dict;
+}
+
+TensorTuple tensor_tuple(lab::Tensor tensor) {
   auto kept = std::make_unique<lab::Tensor>(std::move(tensor));
   const lab::TensorInfo& info = kept->info();
   std::byte* data = kept->bytes().data();

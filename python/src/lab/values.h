@@ -23,15 +23,26 @@ namespace nb = nanobind;
 
 std::string path_of(const nb::bytes& path);
 
+/// What functions of the lab return; the names of the types stand in the module's stub.
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+using Dicts = nb::typed<nb::list, Dict>;
+using Texts = nb::typed<nb::list, nb::str>;
+template <class T>
+using Array = nb::ndarray<nb::numpy, T>;
+
+nb::typed<nb::dict, nb::str, nb::str> metadata_dict(const lab::Metadata& metadata);
+
 /// A NumPy array of one axis that owns the vector it is made from.
 template <class T>
-nb::object array_of(std::vector<T> values) {
+Array<T> array_of(std::vector<T> values) {
   const std::size_t size = values.size();
-  return array_of(std::move(values), {size});
+  return nb::cast<Array<T>>(array_of(std::move(values), {size}));
 }
 
 /// (bytes, type, shape). The array owns the tensor.
-nb::tuple tensor_tuple(lab::Tensor tensor);
+using TensorTuple =
+    nb::typed<nb::tuple, Array<std::uint8_t>, nb::str, nb::typed<nb::tuple, int, nb::ellipsis>>;
+TensorTuple tensor_tuple(lab::Tensor tensor);
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 

@@ -52,7 +52,7 @@ void write(const nb::bytes& path, const lab::Witness& witness) {
 }
 
 /// Copies of the tensors that the witness holds, by name.
-nb::dict tensors_of(const lab::Witness& witness) {
+nb::typed<nb::dict, nb::str, TensorTuple> tensors_of(const lab::Witness& witness) {
   nb::dict dict;
   for (const auto& [name, member] : tensors) {
     const lab::Tensor& tensor = witness.*member;
@@ -62,19 +62,13 @@ nb::dict tensors_of(const lab::Witness& witness) {
   return dict;
 }
 
-nb::dict made_by(const lab::Witness& witness) {
-  nb::dict dict;
-  for (const auto& [key, value] : witness.made_by) dict[text(key)] = text(value);
-  return dict;
-}
-
 ConditionsTuple made_for(const lab::Witness& witness) {
   const lab::Conditions& c = witness.made_for;
   return {c.eps1, c.eps2, c.causal, c.weak};
 }
 
-nb::dict verify(const lab::Pattern& pattern, const lab::Witness& witness,
-                const ConditionsTuple& conditions, int threads, nb::object progress) {
+Dict verify(const lab::Pattern& pattern, const lab::Witness& witness,
+            const ConditionsTuple& conditions, int threads, nb::object progress) {
   return verification_dict(watched(std::move(progress), [&](const ProgressCallback& callback) {
     return lab::verify(pattern, witness, conditions_of(conditions), threads, callback);
   }));
@@ -87,7 +81,7 @@ lab::Conditions conditions_of(const ConditionsTuple& conditions) {
   return {.eps1 = eps1, .eps2 = eps2, .causal = causal, .weak = weak};
 }
 
-nb::dict verification_dict(const lab::Verification& verification) {
+Dict verification_dict(const lab::Verification& verification) {
   nb::dict dict;
   for (const lab::Arithmetic a :
        {lab::Arithmetic::f32, lab::Arithmetic::f64, lab::Arithmetic::exact}) {
@@ -112,7 +106,8 @@ void declare_witness(nb::module_& m) {
   nb::class_<lab::Witness>(m, "Witness")
       .def_prop_ro("tensors", &tensors_of)
       .def_prop_ro("made_for", &made_for)
-      .def_prop_ro("made_by", &made_by);
+      .def_prop_ro("made_by",
+                   [](const lab::Witness& witness) { return metadata_dict(witness.made_by); });
   m.def("make_witness", &make, "tensors"_a, "made_for"_a, "made_by"_a);
   m.def("read_witness", &read, "path"_a);
   m.def("write_witness", &write, "path"_a, "witness"_a);

@@ -15,7 +15,8 @@ using ConditionsTuple = std::tuple<double, double, bool, bool>;
 lab::Conditions conditions_of(const ConditionsTuple& conditions);
 
 /// {f32, f64, exact, norm_product, max_logit}.
-nanobind::dict verification_dict(const lab::Verification& verification);
+nanobind::typed<nanobind::dict, nanobind::str, nanobind::any> verification_dict(
+    const lab::Verification& verification);
 
 /// A handle of the witness, or None.
 nanobind::object witness_or_none(std::optional<lab::Witness> witness);
