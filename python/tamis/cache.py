@@ -264,8 +264,8 @@ class Cache:
           the query before it one less, and so on.
         - `prefer`, `look`, `dense_below`, `value_share`: `prefer="time"` reads two planes of every
           key at first; `look` says how many planes, 1 or 2, itself; attention is dense for queries
-          that see fewer tokens than `dense_below`; `value_share` divides a mass budget between keys
-          and values.
+          that see fewer tokens than `dense_below`; with "mass:EPS", values may add `value_share` ·
+          EPS times their spread to the error.
         - `out`: the array that outputs are written into, f32, f16 or bf16; a new one of f32 if
           None. It has the layout of `q`.
         - `certificates`: False computes none.

@@ -176,6 +176,18 @@ def test_keys_and_values_are_read_where_they_lie():
     assert k.nbytes + v.nbytes > 5 << 20 and peak < 1 << 16
 
 
+def test_a_batch_may_be_empty():
+    cache = tamis.Cache(4, 2, 32)
+    nothing = numbers(1, (0, 2, 3, 32), "bf16")
+    cache.append(nothing, nothing, sequences=[])
+    assert len(cache) == 0
+    found = cache.attend(numbers(1, (0, 4, 3, 32)), sequences=[])
+    assert found.out.shape == (0, 4, 3, 32) and found.lse.shape == (0, 4, 3)
+    ragged = cache.attend(numbers(1, (4, 0, 32)), sequences=[], queries=[])
+    assert ragged.out.shape == (4, 0, 32)
+    assert tamis.attend(*numbers(2, (3, 0, 2, 3, 32))).out.shape == (0, 2, 3, 32)
+
+
 @pytest.mark.parametrize("shape", [(4, 0, 32), (4, 2, 32)])
 @pytest.mark.parametrize("tokens", [0, 5])
 @pytest.mark.parametrize("budget", [None, "mass:0.1"])

@@ -59,6 +59,7 @@ Rows rows_of(const ArrayIn& array, bool is_bf16, const char* name, std::size_t s
 
 void append(BoundCache& self, const Sequences& sequences, const std::vector<std::int64_t>& tokens,
             const ArrayIn& keys, bool keys_bf16, const ArrayIn& values, bool values_bf16) {
+  if (sequences.empty()) return;
   const bool apart = keys.shape(0) > 1;
   const std::size_t count = apart ? sequences.size() : 1;
   const std::int64_t each =
