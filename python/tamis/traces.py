@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _html, _tamis
-from ._arguments import integer, path_of
+from ._arguments import integer, number, path_of
 from ._calls import Path
 from ._tensors import Array, dtype_named, numpy_of, parts_of
 from .error import Error
@@ -173,12 +173,12 @@ class Trace:
         """The numbers of the layers, ascending."""
         return tuple(self._layers)
 
-    def layer(self, number: int) -> TraceLayer:
+    def layer(self, layer: int) -> TraceLayer:
         """Returns the layer of this number. Its arrays are read when they are asked for."""
-        number = integer(number, "layer")
-        if number not in self._layers:
-            self._handle.read(number)  # raises the sentence that names the layers
-        return TraceLayer(**self._layers[number], _trace=self._handle)
+        found = integer(layer, "layer")
+        if found not in self._layers:
+            self._handle.read(found)  # raises the sentence that names the layers
+        return TraceLayer(**self._layers[found], _trace=self._handle)
 
     @property
     def tokens(self) -> int:
@@ -323,18 +323,18 @@ def _write(
 ) -> None:
     """Writes a trace at `path` and checks it by reading it again."""
     tensors = [("positions", *parts_of("positions", positions))]
-    for number, given in layers.items():
+    for layer, given in layers.items():
         for name, array in given.items():
             if name == "scale" or array is None:
                 continue
             if name not in TENSORS:
                 raise Error(
-                    f"layer {number} has {name!r}, which is no part of a trace; give "
+                    f"layer {layer} has {name!r}, which is no part of a trace; give "
                     f"{', '.join(TENSORS)} or scale"
                 )
             if name == "input_bound" and np.ndim(array) == 0:
                 array = np.array([array], np.float64)
-            full = f"layers.{number}.{name}"
+            full = f"layers.{layer}.{name}"
             tensors.append((full, *parts_of(full, array)))
     own = {
         "format": "tamis-trace",
@@ -343,7 +343,7 @@ def _write(
         "causal": "true" if causal else "false",
     }
     if rotary is not None:
-        own["rope_theta"] = repr(float(rotary.theta))
+        own["rope_theta"] = repr(number(rotary.theta, "theta"))
         own["rope_dims"] = str(rotary.dims)
         own["rope_style"] = "interleaved" if rotary.interleaved else "half"
     notes = dict(metadata or {})
@@ -359,10 +359,9 @@ def _write(
 
 def _scale_of(layers: Mapping[int, Mapping[str, Any]], scale: float | None) -> float:
     """The one scale of a trace: that which was given, else 1/√d."""
-    given = {number: layer["scale"] for number, layer in layers.items() if "scale" in layer}
-    scales = {float(value) for value in given.values()}
+    scales = {number(layer["scale"], "scale") for layer in layers.values() if "scale" in layer}
     if scale is not None:
-        scales.add(float(scale))
+        scales.add(number(scale, "scale"))
     if not scales:
         shapes = [np.shape(layer["q"]) for layer in layers.values() if "q" in layer]
         scales = {1 / math.sqrt(shape[-1]) for shape in shapes if shape and shape[-1] > 0}

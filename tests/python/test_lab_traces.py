@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import stat
+import sys
 
 import conftest
 import ml_dtypes
@@ -152,6 +153,7 @@ OPTIONS = {
     "position": (dict(positions=[20, 0, 7]), "positions"),
     "few positions": (dict(positions=[1]), "positions"),
     "scale": (dict(scale=0.0), "scale"),
+    "scale in words": (dict(scale="0.1"), "scale is '0.1'"),
     "infinite scale": (dict(scale=np.inf), "scale"),
     "rotary": (dict(rotary=tamis.Rotary(1e4, 3)), "rope_dims"),
     "metadata of the format": (dict(metadata={"causal": "yes"}), "'causal'"),
@@ -223,3 +225,13 @@ def test_a_layer_that_is_not_there_is_named(trace):
     with pytest.raises(tamis.Error, match="there is no layer 4; it has 3, 7") as error:
         tamis.load_trace(trace).layer(4)
     assert error.value.code == "usage"
+
+
+def test_without_ml_dtypes_only_bf16_is_out_of_reach(tmp_path, monkeypatch):
+    tamis.save_trace(tmp_path / "t", {1: random_layer(), 2: random_layer(kv="bf16")}, POSITIONS)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    trace = tamis.load_trace(tmp_path / "t")
+    assert trace.layer(1).k.dtype == np.float16 and trace.layer(2).dtype == "bf16"
+    with pytest.raises(ImportError, match="pip install ml_dtypes"):
+        trace.layer(2).k  # noqa: B018
+    tamis.profile(trace)
