@@ -20,7 +20,8 @@ rm -rf "$out/bare" "$out"/*.whl
   --wheel-dir "$out/bare" --config-settings=build-dir="$out/build"
 # Beside the C library, what is linked comes along: auditwheel finds it, and patchelf says so in
 # the module and in the program.
-PATH="$out/tools/bin:$PATH" auditwheel repair --strip --wheel-dir "$out" "$out"/bare/*.whl
+export PATH=$out/tools/bin:$PATH
+auditwheel repair --strip --wheel-dir "$out" "$out"/bare/*.whl
 wheel=$(ls "$out"/*.whl)
 TAMIS_WHEEL=$wheel TAMIS_PROGRAM=tamis "$python" -m pytest -q tests/wheel
 echo "$wheel"

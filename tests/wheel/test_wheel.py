@@ -96,6 +96,15 @@ def test_it_is_imported_soon(tried):
     assert statistics.median(seconds) < IMPORT_SECONDS
 
 
+def test_types_are_those_of_a_strict_checker(tried):
+    mypy = shutil.which("mypy")
+    assert mypy, "mypy is missing; deps/wheel.txt lists it"
+    user = Path(__file__).with_name("user.py")
+    python = f"--python-executable={tried / 'python'}"
+    run(mypy, "--strict", "--no-incremental", "--cache-dir=/dev/null", python, user)
+    assert "True" in run(tried / "python", user)
+
+
 def test_a_cache_attends(tried):
     run(tried / "python", "-c", ATTEND)
 
