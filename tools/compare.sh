@@ -25,12 +25,14 @@ if [ ! -e "$source/CMakeLists.txt" ]; then
 fi
 
 build() { # build SOURCE BUILD
-  cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release > "$folder/build.log" 2>&1 &&
-    cmake --build "$2" -j "${JOBS:-$(nproc)}" >> "$folder/build.log" 2>&1 || {
+  if ! {
+    cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release
+    cmake --build "$2" -j "${JOBS:-$(nproc)}"
+  } > "$folder/build.log" 2>&1; then
     tail -n 30 "$folder/build.log" >&2
     echo "compare: building $1 failed" >&2
     exit 3
-  }
+  fi
 }
 build "$source" "$source/build"
 build . "$folder/here"

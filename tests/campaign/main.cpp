@@ -15,14 +15,10 @@ struct Check {
   bool (*run)(const tamis::test::CampaignOptions& options);
 };
 constexpr Check checks[] = {
-    {"exp2", tamis::test::check_exp2},
-    {"certificates", tamis::test::check_certificates},
-    {"adversary", tamis::test::check_adversary},
-    {"laws", tamis::test::check_laws},
-    {"moment", tamis::test::check_moment},
-    {"dmin", tamis::test::check_dmin},
-    {"limit", tamis::test::check_limit},
-    {"patterns", tamis::test::check_patterns},
+    {"exp2", tamis::test::check_exp2},           {"certificates", tamis::test::check_certificates},
+    {"adversary", tamis::test::check_adversary}, {"laws", tamis::test::check_laws},
+    {"moment", tamis::test::check_moment},       {"dmin", tamis::test::check_dmin},
+    {"limit", tamis::test::check_limit},         {"patterns", tamis::test::check_patterns},
     {"decide", tamis::test::check_decide},
 };
 

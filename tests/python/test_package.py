@@ -32,11 +32,19 @@ def test_examples_in_docstrings_do_what_they_say(name, tmp_path, monkeypatch):
     assert found.failed == 0
 
 
+def test_examples_in_the_document_do_what_they_say(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False)
+    assert found.attempted > 10 and found.failed == 0
+
+
 def test_every_public_name_has_a_docstring():
     for name in tamis.__all__:
-        assert name.startswith("__") or getattr(tamis, name).__doc__, name
-    for name, member in vars(tamis.Cache).items():
-        assert name.startswith("_") or member.__doc__, name
+        thing = getattr(tamis, name)
+        assert name.startswith("__") or thing.__doc__, name
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                assert value.__doc__, f"{name}.{member}"
 
 
 def test_importing_it_imports_nothing_large():

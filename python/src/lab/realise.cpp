@@ -4,7 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <optional>
 
 #include <tamis/lab/bounds.h>
 #include <tamis/lab/realise.h>
@@ -63,28 +63,20 @@ Dict realise(const lab::Pattern& pattern, const std::string& method,
   return dict;
 }
 
-/// A bound on the dimension as columns (m = d/2), None where it is vacuous.
-nb::object columns_of(const lab::DimensionBound& bound) {
-  return bound.vacuous ? nb::none() : nb::cast(bound.d / 2);
+/// A bound on the dimension as columns (m = d/2), None where there is none or it is vacuous.
+nb::object columns_of(const std::optional<lab::DimensionBound>& bound) {
+  return !bound || bound->vacuous ? nb::none() : nb::cast(bound->d / 2);
 }
 
-/// What is known of every witness of the pattern. There are no bounds on the dimension of patterns
-/// that are not square, nor for weak conditions, and no `paper_norm` for these.
+/// What is known of every witness of the pattern. For weak conditions there is no `paper_norm`.
 Dict theory(const lab::Pattern& pattern, const ConditionsTuple& given) {
   const lab::Conditions conditions = conditions_of(given);
   nb::dict dict;
   dict["paper_norm"] =
       conditions.weak ? nb::none() : nb::cast(lab::paper_norm(pattern, conditions));
   dict["norm_lower_bound"] = lab::norm_lower_bound(pattern, conditions);
-  dict["bound_6"] = nb::none();
-  dict["bound_sharper"] = nb::none();
-  if (pattern.rows != pattern.cols || pattern.rows < 2 || conditions.weak) return dict;
-  const lab::PatternFigures figures = lab::figures_of(pattern);
-  dict["bound_6"] = columns_of(
-      lab::paper_bound(pattern.rows, std::max(figures.most_per_row, figures.most_per_column),
-                       figures.gamma, conditions.eps1, conditions.eps2));
-  dict["bound_sharper"] = columns_of(lab::sharper_bound(
-      pattern.rows, figures.most_per_row, figures.gamma, conditions.eps1, conditions.eps2));
+  dict["bound_6"] = columns_of(lab::paper_bound(pattern, conditions));
+  dict["bound_sharper"] = columns_of(lab::sharper_bound(pattern, conditions));
   return dict;
 }
 
