@@ -32,7 +32,7 @@ def dense(
     queries, keys, values = layout.keys(_to_f32(q)), layout.keys(k.data), layout.keys(v.data)
     sequences, heads, count, _ = queries.shape
     rows = (sequences, heads, count)
-    results = _place(out, layout, (*rows, values.shape[3]), queries)
+    results = _place(out, layout, (*rows, values.shape[3]), (queries, keys, values))
     lse = np.empty(rows, np.float32)
     bounds = np.empty(rows, ROUNDING) if certificates else None
     for s in range(sequences):
@@ -58,7 +58,9 @@ def dense(
     )
 
 
-def _place(out: Any, layout: Layout, shape: tuple[int, ...], reads: AnyArray) -> AnyArray:
+def _place(
+    out: Any, layout: Layout, shape: tuple[int, ...], reads: tuple[AnyArray, ...]
+) -> AnyArray:
     """Returns an array [sequence, head, query, channel] for results: `out` if they can be written
     there at once, else a new one."""
     if out is not None:
@@ -70,7 +72,7 @@ def _place(out: Any, layout: Layout, shape: tuple[int, ...], reads: AnyArray) ->
             raise Error(f"out has the shape {list(array.data.shape)}; it must be {expected}")
         if array.dtype != "f32":
             raise Error(f"out holds {array.dtype}; for dense attention it must hold f32")
-        if rows.flags.c_contiguous and not np.may_share_memory(rows, reads):
+        if rows.flags.c_contiguous and not any(np.may_share_memory(rows, read) for read in reads):
             return rows
     return np.empty(shape, np.float32)
 

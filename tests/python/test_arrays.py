@@ -121,6 +121,16 @@ def test_outputs_may_lie_on_the_queries(budget, shift):
     same_bits(memory[shift:], expected)
 
 
+@pytest.mark.parametrize("budget", [None, "mass:0.1"])
+@pytest.mark.parametrize("name", ["k", "v"])
+def test_outputs_may_lie_on_keys_and_values(budget, name):
+    memory = numbers(10, (3, 300, 32))
+    given = {"q": numbers(11, (2, 300, 32)), "k": numbers(12, (2, 300, 32)), "v": memory[:2]}
+    given["k"], given["v"] = (given["v"], given["k"]) if name == "k" else (given["k"], given["v"])
+    expected = tamis.attend(*(x.copy() for x in given.values()), budget).out
+    same_bits(tamis.attend(**given, budget=budget, out=memory[1:]).out, expected)
+
+
 class Lent:
     """An array of another package: nothing but DLPack."""
 
