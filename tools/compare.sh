@@ -26,8 +26,8 @@ fi
 
 build() { # build SOURCE BUILD
   if ! {
-    cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release
-    cmake --build "$2" -j "${JOBS:-$(nproc)}"
+    cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+      cmake --build "$2" -j "${JOBS:-$(nproc)}"
   } > "$folder/build.log" 2>&1; then
     tail -n 30 "$folder/build.log" >&2
     echo "compare: building $1 failed" >&2
