@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs clang-tidy over the library and the program, changing nothing.
+# Runs clang-tidy over the libraries, the program and the Python module, changing nothing.
 #   usage: tools/lint.sh BUILD JOBS [SINCE]
 # BUILD is a configured build folder. With SINCE, a revision, it reads only what has changed since:
 # changed sources and, for a changed header, the first source that includes it.
@@ -10,16 +10,16 @@ jobs=${2:?usage: tools/lint.sh BUILD JOBS [SINCE]}
 since=${3:-}
 
 if [ -z "$since" ]; then
-  mapfile -t sources < <(git ls-files 'src/*.cpp' 'cli/*.cpp')
+  mapfile -t sources < <(git ls-files 'src/*.cpp' 'cli/*.cpp' 'python/src/*.cpp')
 else
-  mapfile -t changed < <(git diff --name-only --diff-filter=d "$since" -- 'include/*.h' 'src/*.h' 'src/*.cpp' 'cli/*.h' 'cli/*.cpp')
+  mapfile -t changed < <(git diff --name-only --diff-filter=d "$since" -- 'include/*.h' 'src/*.h' 'src/*.cpp' 'cli/*.h' 'cli/*.cpp' 'python/src/*.h' 'python/src/*.cpp')
   mapfile -t sources < <(
     for file in "${changed[@]}"; do
       case $file in
         *.cpp) echo "$file" ;;
         *.h)
-          included=${file#include/} included=${included#src/} included=${included#cli/}
-          git grep -lE "#include [<\"]${included}[>\"]" -- 'src/*.cpp' 'cli/*.cpp' | head -n 1 || true
+          included=${file#include/} included=${included#src/} included=${included#cli/} included=${included#python/src/}
+          git grep -lE "#include [<\"]${included}[>\"]" -- 'src/*.cpp' 'cli/*.cpp' 'python/src/*.cpp' | head -n 1 || true
           ;;
       esac
     done | sort -u

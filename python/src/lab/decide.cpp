@@ -16,8 +16,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 Dicts trials_list(const std::vector<lab::Trial>& trials) {
   Dicts list;
   for (const lab::Trial& trial : trials) {
@@ -84,6 +82,7 @@ nb::typed<nb::tuple, bool, nb::str> check(const lab::Pattern& pattern,
 }  // namespace
 
 void declare_decide(nb::module_& m) {
+  using nb::arg;
   nb::class_<lab::Refutation>(m, "Refutation")
       .def_ro("dim", &lab::Refutation::dim)
       .def_ro("hidden", &lab::Refutation::hidden)
@@ -94,11 +93,12 @@ void declare_decide(nb::module_& m) {
       .def("text", [](const lab::Refutation& refutation) {
         return text(lab::refutation_text(refutation));
       });
-  m.def("decide", &decide, "pattern"_a, "dim"_a.none(), "hidden"_a.none(), "time_limit"_a,
-        "solvers"_a, "witness"_a, "seed"_a, "threads"_a, "progress"_a.none());
-  m.def("read_refutation", &read, "path"_a);
-  m.def("write_refutation", &write, "path"_a, "refutation"_a);
-  m.def("check_refutation", &check, "pattern"_a, "refutation"_a);
+  m.def("decide", &decide, arg("pattern"), arg("dim").none(), arg("hidden").none(),
+        arg("time_limit"), arg("solvers"), arg("witness"), arg("seed"), arg("threads"),
+        arg("progress").none());
+  m.def("read_refutation", &read, arg("path"));
+  m.def("write_refutation", &write, arg("path"), arg("refutation"));
+  m.def("check_refutation", &check, arg("pattern"), arg("refutation"));
 }
 
 }  // namespace tamis::python

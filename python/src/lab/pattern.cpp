@@ -14,8 +14,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -73,6 +71,7 @@ void write(const nb::bytes& path, const lab::Pattern& pattern) {
 }  // namespace
 
 void declare_pattern(nb::module_& m) {
+  using nb::arg;
   nb::class_<lab::Pattern>(m, "Pattern")
       .def_ro("rows", &lab::Pattern::rows)
       .def_ro("columns", &lab::Pattern::cols)
@@ -84,20 +83,21 @@ void declare_pattern(nb::module_& m) {
       .def_prop_ro("column_names", names(&lab::Pattern::column_names))
       .def_prop_ro("dropped", names(&lab::Pattern::dropped))
       .def("figures", &figures);
-  m.def("make_pattern", &make, "rows"_a, "columns"_a, "row_start"_a, "column"_a, "value"_a,
-        "row_names"_a, "column_names"_a);
-  m.def("read_pattern", &read, "path"_a, "drop_empty"_a, "progress"_a.none());
-  m.def("write_pattern", &write, "path"_a, "pattern"_a);
+  m.def("make_pattern", &make, arg("rows"), arg("columns"), arg("row_start"), arg("column"),
+        arg("value"), arg("row_names"), arg("column_names"));
+  m.def("read_pattern", &read, arg("path"), arg("drop_empty"), arg("progress").none());
+  m.def("write_pattern", &write, arg("path"), arg("pattern"));
 
   using Released = nb::call_guard<nb::gil_scoped_release>;
-  m.def("permutations_pattern", &lab::permutations_pattern, "n"_a, "k"_a, "gamma"_a, "seed"_a,
+  m.def("permutations_pattern", &lab::permutations_pattern, arg("n"), arg("k"), arg("gamma"),
+        arg("seed"), Released());
+  m.def("causal_pattern", &lab::causal_pattern, arg("n"), arg("k"), arg("gamma"), arg("seed"),
         Released());
-  m.def("causal_pattern", &lab::causal_pattern, "n"_a, "k"_a, "gamma"_a, "seed"_a, Released());
-  m.def("banded_pattern", &lab::banded_pattern, "n"_a, "reach"_a, "causal"_a, Released());
-  m.def("block_pattern", &lab::block_pattern, "n"_a, "size"_a, "causal"_a, Released());
-  m.def("pairs_pattern", &lab::pairs_pattern, "n"_a, Released());
-  m.def("top_keys_pattern", &lab::top_keys_pattern, "trace"_a, "layer"_a, "head"_a, "k"_a,
-        Released());
+  m.def("banded_pattern", &lab::banded_pattern, arg("n"), arg("reach"), arg("causal"), Released());
+  m.def("block_pattern", &lab::block_pattern, arg("n"), arg("size"), arg("causal"), Released());
+  m.def("pairs_pattern", &lab::pairs_pattern, arg("n"), Released());
+  m.def("top_keys_pattern", &lab::top_keys_pattern, arg("trace"), arg("layer"), arg("head"),
+        arg("k"), Released());
 }
 
 }  // namespace tamis::python

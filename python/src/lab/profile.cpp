@@ -13,8 +13,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 /// The figures of a layer, in the shapes of the file that `tamis profile --rows` writes.
 Dict rows_dict(const lab::TraceLayer& layer, lab::RowFigures rows) {
   const auto heads = static_cast<std::size_t>(layer.shape.query_heads);
@@ -107,15 +105,16 @@ void write(const nb::bytes& path, const lab::Profile& profile) {
 }  // namespace
 
 void declare_profile(nb::module_& m) {
+  using nb::arg;
   nb::class_<lab::Profile>(m, "Profile").def("text", [](const lab::Profile& profile) {
     return text(lab::profile_text(profile));
   });
-  m.def("profile", &profile, "trace"_a, "eps"_a, "delta"_a, "sinks"_a, "windows"_a, "layers"_a,
-        "bins"_a, "confidence"_a, "significance"_a, "material"_a, "resamples"_a, "seed"_a,
-        "threads"_a, "keep_rows"_a, "progress"_a.none());
-  m.def("compare_profiles", &compare, "a"_a, "b"_a);
-  m.def("read_profile", &read, "path"_a);
-  m.def("write_profile", &write, "path"_a, "profile"_a);
+  m.def("profile", &profile, arg("trace"), arg("eps"), arg("delta"), arg("sinks"), arg("windows"),
+        arg("layers"), arg("bins"), arg("confidence"), arg("significance"), arg("material"),
+        arg("resamples"), arg("seed"), arg("threads"), arg("keep_rows"), arg("progress").none());
+  m.def("compare_profiles", &compare, arg("a"), arg("b"));
+  m.def("read_profile", &read, arg("path"));
+  m.def("write_profile", &write, arg("path"), arg("profile"));
 }
 
 }  // namespace tamis::python

@@ -17,8 +17,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 Dicts attempts_list(const std::vector<lab::Attempt>& attempts) {
   Dicts list;
   for (const lab::Attempt& attempt : attempts) {
@@ -96,12 +94,13 @@ Dicts frontier(const lab::Pattern& pattern, const ConditionsTuple& conditions,
 }  // namespace
 
 void declare_realise(nb::module_& m) {
-  m.def("realise", &realise, "pattern"_a, "method"_a, "conditions"_a, "dim"_a.none(),
-        "max_norm"_a.none(), "hidden"_a.none(), "redraws"_a, "steps"_a, "seed"_a, "threads"_a,
-        "progress"_a.none());
-  m.def("theory", &theory, "pattern"_a, "conditions"_a);
-  m.def("frontier", &frontier, "pattern"_a, "conditions"_a, "dims"_a, "steps"_a, "seed"_a,
-        "threads"_a, "progress"_a.none());
+  using nb::arg;
+  m.def("realise", &realise, arg("pattern"), arg("method"), arg("conditions"), arg("dim").none(),
+        arg("max_norm").none(), arg("hidden").none(), arg("redraws"), arg("steps"), arg("seed"),
+        arg("threads"), arg("progress").none());
+  m.def("theory", &theory, arg("pattern"), arg("conditions"));
+  m.def("frontier", &frontier, arg("pattern"), arg("conditions"), arg("dims"), arg("steps"),
+        arg("seed"), arg("threads"), arg("progress").none());
 }
 
 }  // namespace tamis::python

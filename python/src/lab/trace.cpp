@@ -13,8 +13,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 std::optional<Dict> rotary_of(const lab::Trace& trace) {
   if (!trace.rotary()) return std::nullopt;
   nb::dict dict;
@@ -87,6 +85,7 @@ using NamedTensor = std::tuple<std::string, std::string, std::vector<std::int64_
 void write(const nb::bytes& path, const std::vector<NamedTensor>& tensors,
            const lab::Metadata& metadata) {
   std::vector<lab::TensorRef> refs;
+  refs.reserve(tensors.size());
   for (const auto& [name, dtype, shape, bytes] : tensors)
     refs.push_back(tensor_ref(name, dtype, shape, bytes));
   const std::string file = path_of(path);
@@ -109,6 +108,7 @@ void check(const nb::bytes& path) {
 }  // namespace
 
 void declare_trace(nb::module_& m) {
+  using nb::arg;
   nb::class_<lab::Trace>(m, "Trace")
       .def(
           "__init__",
@@ -117,7 +117,7 @@ void declare_trace(nb::module_& m) {
             nb::gil_scoped_release release;
             new (self) lab::Trace(file);
           },
-          "path"_a)
+          arg("path"))
       .def_prop_ro("metadata",
                    [](const lab::Trace& trace) { return metadata_dict(trace.metadata()); })
       .def_prop_ro("tokens", &lab::Trace::tokens)
@@ -133,21 +133,21 @@ void declare_trace(nb::module_& m) {
                    })
       .def_prop_ro("rotary", &rotary_of)
       .def_prop_ro("layers", &layers_of)
-      .def("read", &read, "layer"_a)
-      .def("read_weights", &read_weights, "layer"_a)
-      .def("read_weight_norms", &read_weight_norms, "layer"_a);
-  m.def("write_tensors", &write, "path"_a, "tensors"_a, "metadata"_a);
-  m.def("check_trace", &check, "path"_a);
+      .def("read", &read, arg("layer"))
+      .def("read_weights", &read_weights, arg("layer"))
+      .def("read_weight_norms", &read_weight_norms, arg("layer"));
+  m.def("write_tensors", &write, arg("path"), arg("tensors"), arg("metadata"));
+  m.def("check_trace", &check, arg("path"));
   m.def(
       "check_writable", [](const nb::bytes& path) { lab::check_writable(path_of(path)); },
-      "path"_a);
+      arg("path"));
   m.def(
       "behind_links",
       [](const nb::bytes& path) {
         const std::string target = lab::behind_links(path_of(path));
         return nb::bytes(target.data(), target.size());
       },
-      "path"_a);
+      arg("path"));
 }
 
 }  // namespace tamis::python

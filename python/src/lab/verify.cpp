@@ -13,8 +13,6 @@
 namespace tamis::python {
 namespace {
 
-using namespace nb::literals;
-
 /// The tensors of a witness with their names in files.
 constexpr std::pair<const char*, lab::Tensor lab::Witness::*> tensors[] = {
     {"q", &lab::Witness::q},
@@ -103,16 +101,17 @@ nb::object witness_or_none(std::optional<lab::Witness> witness) {
 }
 
 void declare_witness(nb::module_& m) {
+  using nb::arg;
   nb::class_<lab::Witness>(m, "Witness")
       .def_prop_ro("tensors", &tensors_of)
       .def_prop_ro("made_for", &made_for)
       .def_prop_ro("made_by",
                    [](const lab::Witness& witness) { return metadata_dict(witness.made_by); });
-  m.def("make_witness", &make, "tensors"_a, "made_for"_a, "made_by"_a);
-  m.def("read_witness", &read, "path"_a);
-  m.def("write_witness", &write, "path"_a, "witness"_a);
-  m.def("verify", &verify, "pattern"_a, "witness"_a, "conditions"_a, "threads"_a,
-        "progress"_a.none());
+  m.def("make_witness", &make, arg("tensors"), arg("made_for"), arg("made_by"));
+  m.def("read_witness", &read, arg("path"));
+  m.def("write_witness", &write, arg("path"), arg("witness"));
+  m.def("verify", &verify, arg("pattern"), arg("witness"), arg("conditions"), arg("threads"),
+        arg("progress").none());
 }
 
 }  // namespace tamis::python
