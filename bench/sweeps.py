@@ -24,8 +24,11 @@ sys.path.append(str(ROOT / "tools"))
 NAMES = ["fig3", "fig4", "frontier", "window", "length", "norm", "violation", "alpha", "collapse"]
 INTRODUCTION = """# The papers' experiments, run again
 
-`make sweeps`. Points with their parameters, seed, result and time are kept in [sweeps/sweeps.sqlite](sweeps/sweeps.sqlite), which the same commands
-resume; those of the second paper's sweeps, a minute each to make again, are left out of it. What is asked and how it is judged: [experiments.md](../experiments.md). The sentences are the program's."""
+This page was written by `make sweeps`. Points with their parameters, seed, result and time are
+kept in [sweeps/sweeps.sqlite](sweeps/sweeps.sqlite), which the same commands resume; those of the
+second paper's sweeps, a minute each to make again, are left out of it.
+[experiments.md](../experiments.md) says what is asked and how it is judged. The sentences are the
+program's. In fig3 and fig4 d is the paper's, twice the number of columns."""
 WITH_TRACE = {"window", "length", "norm", "alpha", "collapse"}
 
 
