@@ -18,7 +18,6 @@
 namespace {
 
 using tamis::Code;
-using tamis::cli::complain;
 
 int run(int argc, const char* const* argv) {
   tamis::cli::Program program;

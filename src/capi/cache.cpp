@@ -13,9 +13,8 @@ constexpr std::size_t info_size = 32;
 constexpr std::size_t rows_size = 56;
 static_assert(sizeof(tamis_heads) == heads_size && TAMIS_ENDS_WITH(tamis_heads, reserved));
 static_assert(sizeof(tamis_memory) == memory_size && TAMIS_ENDS_WITH(tamis_memory, release));
-// NOLINTNEXTLINE(bugprone-sizeof-expression): the last field is a pointer
 static_assert(sizeof(tamis_cache_options) == options_size &&
-              TAMIS_ENDS_WITH(tamis_cache_options, memory));
+              TAMIS_ENDS_WITH(tamis_cache_options, memory));  // NOLINT(bugprone-sizeof-expression)
 static_assert(sizeof(tamis_cache_info) == info_size &&
               TAMIS_ENDS_WITH(tamis_cache_info, free_bytes));
 static_assert(sizeof(tamis_rows) == rows_size && TAMIS_ENDS_WITH(tamis_rows, sequence_stride));

@@ -42,8 +42,6 @@ tamis_code call(Output definition, Sizes s, const double* x, const double* w_q, 
 }  // namespace
 }  // namespace tamis::capi
 
-using tamis::capi::call;
-
 tamis_code tamis_usam(int64_t n, int64_t d_hid, int64_t d, const double* x, const double* w_q,
                       const double* w_k, double* out) {
   return tamis::capi::call(tamis::usam, {n, d_hid, d}, x, w_q, w_k, out);

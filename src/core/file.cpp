@@ -77,6 +77,8 @@ class MemorySource final : public ByteSource {
 
 }  // namespace
 
+ByteSource::~ByteSource() = default;
+
 std::unique_ptr<ByteSource> open_file(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)
     fail(Code::input,

@@ -16,7 +16,7 @@ namespace tamis::core {
 /// A fixed number of bytes with a name for messages. Safe to read from many threads.
 class TAMIS_INSIDE ByteSource {
  public:
-  virtual ~ByteSource() = default;
+  virtual ~ByteSource();  // defined in file.cpp, so that only libtamis has the type's information
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 

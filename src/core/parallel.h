@@ -20,8 +20,8 @@ TAMIS_INSIDE int thread_count(int wanted);
 
 /// The workers of a loop: at most `threads` workers of an executor, by default the process's.
 struct Crew {
-  Crew(int at_most, Executor* on = nullptr)
-      : threads(at_most), executor(on) {}  // NOLINT: converts from a number of threads
+  // NOLINTNEXTLINE(google-explicit-constructor): converts from a number of threads
+  Crew(int at_most, Executor* on = nullptr) : threads(at_most), executor(on) {}
   int threads;
   Executor* executor;
 };

@@ -46,8 +46,8 @@ struct Ahead {
   TAMIS_INLINE void fetch() {
     constexpr std::uintptr_t end = used > 1 ? used : 1;
     for (std::uintptr_t line = 0; line < end; line += 64)
-      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0,
-                         2);  // NOLINT: may lie past the end
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the address may lie past the end
+      __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);
     next += static_cast<std::uintptr_t>(step);
   }
 };

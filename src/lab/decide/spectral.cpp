@@ -42,7 +42,7 @@ class Norm {
         for (; j < cols_; ++j) sum[0] += row[j] * (root_w[j] * v[j]);
         u[i] = root_p[i] * std::accumulate(std::begin(sum), std::end(sum), 0.0F);
       }
-      sigma = normalise(u);
+      normalise(u);
       std::ranges::fill(v, 0.0F);
       for (std::size_t i = 0; i < rows_; ++i) {
         const float* row = &m_[i * cols_];
@@ -83,8 +83,9 @@ void move(std::vector<double>& share, const std::vector<float>& vector, double s
 }
 
 std::vector<float> roots(const std::vector<double>& share) {
-  std::vector<float> root;
-  for (const double value : share) root.push_back(static_cast<float>(std::sqrt(value)));
+  std::vector<float> root(share.size());
+  std::ranges::transform(share, root.begin(),
+                         [](double value) { return static_cast<float>(std::sqrt(value)); });
   return root;
 }
 

@@ -81,11 +81,12 @@ CentredFit most_likely(const std::vector<Acceptance>& counts, double n) {
     double size = 1;
     CentredFit next = fit;
     double then = now;
-    for (; size > 1e-6; size /= 2) {
+    while (size > 1e-6) {
       next.a = fit.a + size * da;
       next.b = fit.b + size * db;
       then = log_likelihood(next, counts, n);
       if (then >= now) break;
+      size /= 2;
     }
     const bool ends = then - now < 1e-12 * std::abs(now);
     if (then >= now) {

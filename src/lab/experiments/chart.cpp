@@ -2,7 +2,7 @@
 
 namespace tamis::lab::experiments {
 
-std::string chart_text(const std::string& title, Json values, Json drawn) {
+std::string chart_text(const std::string& title, Json values, const Json& drawn) {
   Json chart{{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
              {"title", title},
              {"data", {{"values", std::move(values)}}}};

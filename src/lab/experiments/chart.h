@@ -50,6 +50,6 @@ inline Json as_dashes(Json channel) {
 
 /// Returns a chart as text from its title, its data (an array of flat objects) and the rest of its
 /// specification: a mark with an encoding, layers, a facet with its spec, or a concatenation.
-std::string chart_text(const std::string& title, Json values, Json drawn);
+std::string chart_text(const std::string& title, Json values, const Json& drawn);
 
 }  // namespace tamis::lab::experiments

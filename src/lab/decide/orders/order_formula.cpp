@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "lab/verify/order_proof.h"
@@ -114,7 +115,7 @@ void add_circuits(std::int64_t elements, std::int64_t rank, std::span<const std:
 
 double circuit_clauses(std::int64_t elements, std::int64_t cuts, std::int64_t rank) {
   const double splits =
-      std::min(static_cast<double>(cuts), static_cast<double>(std::int64_t{1} << rank));
+      std::min(static_cast<double>(cuts), std::ldexp(1.0, static_cast<int>(rank)));
   return 2 * choose(elements, rank + 1) * splits;
 }
 

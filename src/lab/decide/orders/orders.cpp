@@ -45,7 +45,8 @@ class Search {
 
   OrdersAnswer run() {
     const std::int64_t least = std::min(rank_ + 2, side_.elements);
-    for (double effort = least_effort; effort <= most_effort; effort *= 2) {
+    double effort = least_effort;
+    while (effort <= most_effort) {
       for (std::int64_t size = least; size <= std::min(side_.elements, most_elements);) {
         const double clauses = run_clauses + circuit_clauses(size, side_.cuts, rank_);
         if ((clauses > effort && size > least) || clauses > most_clauses) break;
@@ -55,6 +56,7 @@ class Search {
           if (auto answer = attempt(size, effort)) return std::move(*answer);
         size = all ? size + 1 : std::min(side_.elements, size + 1 + size / 8);
       }
+      effort *= 2;
     }
     return OrdersUnknown{fmt::format("{}, and more are too many", oriented())};
   }

@@ -217,7 +217,7 @@ std::string find_program(const std::string& name) {
   std::string_view folders = set != nullptr ? set : "/usr/local/bin:/usr/bin:/bin";
   while (!folders.empty()) {
     const auto end = std::min(folders.find(':'), folders.size());
-    const std::string path = std::string(folders.substr(0, end)) + "/" + name;
+    std::string path = std::string(folders.substr(0, end)) + "/" + name;
     if (folders.front() == '/' && executable(path)) return path;
     folders.remove_prefix(std::min(end + 1, folders.size()));
   }

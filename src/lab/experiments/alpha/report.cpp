@@ -125,14 +125,13 @@ std::string sentence_on_hands(const std::vector<Setting>& settings) {
     for (std::size_t r = conformal_rules; r < setting.rules.size(); ++r) {
       const Found hand = found(setting, r);
       const Standing theirs = standing(hand, setting.promised);
-      if (theirs == Standing::enough && ours == Standing::too_low) {
-        ++better;
-      } else if (ours == Standing::untold || ours == Standing::too_low ||
-                 theirs == Standing::untold || theirs == Standing::about) {
+      const bool misled = theirs == Standing::enough && ours == Standing::too_low;
+      if (!misled && (ours == Standing::untold || ours == Standing::too_low ||
+                      theirs == Standing::untold || theirs == Standing::about)) {
         ++untold;
       } else if (theirs == Standing::too_low) {
         ++misses;
-      } else if (hand.keys.value > conformal.keys.value) {
+      } else if (!misled && hand.keys.value > conformal.keys.value) {
         ++dearer;
         dearest = std::max(dearest, hand.keys.value / conformal.keys.value);
       } else {
