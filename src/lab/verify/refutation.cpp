@@ -55,7 +55,7 @@ RefutationCheck check(const verification::Signs& signs, const Refutation& claim,
 
 std::string fault_of(const verification::Signs& signs, const SignOfC& claim, bool plus) {
   for (const Relation& relation : {claim.apart, claim.turn})
-    if (const std::string fault = fault_of(signs, relation); !fault.empty()) return fault;
+    if (std::string fault = fault_of(signs, relation); !fault.empty()) return fault;
   const std::int64_t a = claim.apart.a;
   const std::int64_t b = claim.apart.b;
   if (claim.apart.same) return fmt::format("rows {} and {} are not opposite", a, b);
